@@ -1,0 +1,168 @@
+"""headway memory stats | top | show | verify | repair | compact | export MEMORY"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headway.learners.patterns.memory import Memory, Pattern
+
+_ACTIONS = {
+    "stats": "patterns, observations and bytes of every level",
+    "top": "the most frequent patterns, as text",
+    "show": "one pattern by its name",
+    "verify": "check every file and every count",
+    "repair": "remove what no manifest names",
+    "compact": "merge all runs of each level into one",
+    "export": "write all patterns to one file",
+}
+_TOP = 20
+_CHARACTERS = 100
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe what the verb takes."""
+    verbs = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for name, purpose in _ACTIONS.items():
+        action = verbs.add_parser(name, help=purpose)
+        if name == "show":
+            action.add_argument("pattern", metavar="PATTERN", help="a name, with or without PTRN|")
+        if name in ("top", "export"):
+            action.add_argument("--level", type=int, metavar="L", help="one level (default: all)")
+        if name == "top":
+            action.add_argument(
+                "-n", "--number", type=int, default=_TOP, metavar="N", help=f"how many (default: {_TOP})"
+            )
+        if name == "export":
+            action.add_argument("--format", required=True, choices=("parquet", "jsonl", "csv"), help="the kind of file")
+            action.add_argument("--output", required=True, type=Path, metavar="FILE", help="where to write")
+        action.add_argument("memory", type=Path, metavar="MEMORY", help="a memory folder or a run folder")
+        action.add_argument("--json", action="store_true", help="JSON instead of text")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do what the action says."""
+    from headway.learners.patterns.memory import open_memory
+
+    return _DO[options.action](open_memory(options.memory), options)
+
+
+def _stats(memory: "Memory", options: argparse.Namespace) -> int:
+    if options.json:
+        _print_json(memory.stats())
+        return 0
+    from headway.cli.summary import levels_table
+
+    _print_rich(levels_table(memory))
+    return 0
+
+
+def _top(memory: "Memory", options: argparse.Namespace) -> int:
+    levels = range(len(memory.levels)) if options.level is None else [_level(memory, options.level)]
+    if options.json:
+        _print_json([_plain(memory, found) for level in levels for found in memory.top(options.number, level)])
+        return 0
+    from headway.cli.summary import top_table
+
+    for level in levels:
+        print(f"level {level}")
+        _print_rich(top_table(memory, options.number, level, _CHARACTERS))
+    return 0
+
+
+def _show(memory: "Memory", options: argparse.Namespace) -> int:
+    from headway.errors import HeadwayError
+
+    try:
+        found = memory[options.pattern]
+    except KeyError as cause:
+        raise HeadwayError(
+            f"there is no pattern {options.pattern} in {options.memory}; look with: headway memory top"
+        ) from cause
+    values = _plain(memory, found)
+    if options.json:
+        _print_json(values)
+        return 0
+    for name, value in values.items():
+        print(f"{name:<10} {' '.join(map(str, value)) if name == 'symbols' else value}")
+    return 0
+
+
+def _verify(memory: "Memory", options: argparse.Namespace) -> int:
+    problems = [str(problem) for problem in memory.verify().problems]
+    if options.json:
+        _print_json({"problems": problems})
+    elif not problems:
+        print(f"{options.memory}: every file is whole and every count adds up")
+    if problems:
+        from headway.errors import MemoryDamage
+
+        lines = "\n".join(f"  - {problem}" for problem in problems)
+        raise MemoryDamage(f"{options.memory} has {len(problems)} problem{'s' if len(problems) > 1 else ''}\n{lines}")
+    return 0
+
+
+def _repair(memory: "Memory", options: argparse.Namespace) -> int:
+    return _done(memory.repair(), options, f"{options.memory}: repaired")
+
+
+def _compact(memory: "Memory", options: argparse.Namespace) -> int:
+    return _done(memory.compact(), options, f"{options.memory}: compacted")
+
+
+def _export(memory: "Memory", options: argparse.Namespace) -> int:
+    level = None if options.level is None else _level(memory, options.level)
+    return _done(
+        memory.export(options.output, format=options.format, level=level), options, f"{options.output}: written"
+    )
+
+
+_DO: dict[str, Callable[["Memory", argparse.Namespace], int]] = {
+    "stats": _stats,
+    "top": _top,
+    "show": _show,
+    "verify": _verify,
+    "repair": _repair,
+    "compact": _compact,
+    "export": _export,
+}
+
+
+def _level(memory: "Memory", level: int) -> int:
+    if not 0 <= level < len(memory.levels):
+        from headway.errors import HeadwayError
+
+        raise HeadwayError(f"there is no level {level} in this memory; its levels are 0 to {len(memory.levels) - 1}")
+    return level
+
+
+def _plain(memory: "Memory", pattern: "Pattern") -> dict[str, Any]:
+    return {
+        "name": pattern.name,
+        "level": pattern.level,
+        "frequency": pattern.frequency,
+        "length": pattern.length,
+        "text": memory.text(pattern),
+        "symbols": list(pattern.symbols),
+    }
+
+
+def _done(answer: object, options: argparse.Namespace, text: str) -> int:
+    if options.json:
+        _print_json({"done": options.action, "result": answer if isinstance(answer, int | str | list | dict) else None})
+    else:
+        print(f"{text}{'' if answer is None else f' ({answer})'}")
+    return 0
+
+
+def _print_json(value: object) -> None:
+    print(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def _print_rich(table: Any) -> None:
+    from rich.console import Console
+
+    Console(file=sys.stdout, highlight=False).print(table)

@@ -1,0 +1,55 @@
+"""Streaming Hugging Face data sets, when `datasets` is installed."""
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+from headway.data.address import Address, parse_address
+from headway.data.records import checked_text, no_field
+from headway.data.sources import Document, Part, Skipped
+from headway.errors import DataError
+
+_ROWS = 1000
+
+
+def read_hub(part: Part, field: str) -> Iterator[Document | Skipped]:
+    """The rows of a Hugging Face data set, streamed in the order of its files."""
+    name = part.source.name
+    address = parse_address(name)
+    column = address.field or field
+    index = 0
+    for batch in _batches(address, column, name):
+        if column not in batch:
+            raise no_field(name, column, batch, holder="table")
+        for text in batch[column]:
+            place = f"{name}:row {index}"
+            if isinstance(text, str) and text:
+                yield Document(checked_text(text, place=place), index, place)
+            else:
+                yield Skipped("empty text" if text == "" else _absent(text, column, place), index, place)
+            index += 1
+
+
+def _absent(value: object, column: str, place: str) -> str:
+    if value is not None:
+        raise DataError(f"{place}: column {column!r} holds {type(value).__name__}, not text; choose another field")
+    return f"field {column!r} is null, not text"
+
+
+def _batches(address: Address, column: str, name: str) -> Iterator[dict[str, list[Any]]]:
+    try:
+        # Optional, so type checkers cannot count on it either.
+        datasets: Any = import_module("datasets")
+        hub_error: Any = import_module("huggingface_hub.errors").HfHubHTTPError
+    except ModuleNotFoundError as cause:
+        raise DataError(f"{name} needs the package datasets; install it with: pip install 'headway[hub]'") from cause
+    try:
+        stream = datasets.load_dataset(
+            address.name, address.config, split=address.split, revision=address.revision, streaming=True
+        )
+        names = stream.column_names
+        # Only the column is fetched where the format allows; a wrong name is reported by the reader with all names.
+        stream = stream.select_columns([column]) if names and column in names else stream
+        yield from stream.iter(batch_size=_ROWS)
+    except (OSError, ValueError, hub_error, datasets.exceptions.DatasetsError) as cause:
+        raise DataError(f"{name} cannot be streamed ({cause}); check its name, split and the network") from cause

@@ -1,0 +1,47 @@
+"""Merging run files: slices of one key range from every run, sorted and added up, range after range.
+
+Keys are hashes, so ranges of equal width hold about equally many rows and memory stays bounded whatever the size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from contextlib import ExitStack
+from pathlib import Path
+
+from headway.learners.patterns.runs import RunFile, RunReader, RunWriter
+from headway.learners.patterns.tally import Tally, merge
+
+DRAFT = ".draft"
+_RANGE_ROWS = 1 << 19
+_BYTES_PER_ROW = 160
+
+
+def rows_within(memory: int) -> int:
+    """How many rows a range may have so that merging it stays within some bytes."""
+    return max(1 << 14, min(_RANGE_ROWS, memory // _BYTES_PER_ROW))
+
+
+def merged(readers: Sequence[RunReader], *, rows: int = _RANGE_ROWS) -> Iterator[Tally]:
+    """The sum of runs in order of key, in pieces made from about `rows` rows each."""
+    total = sum(reader.run.rows for reader in readers)
+    ranges = total // rows + 1
+    bounds = [(i << 64) // ranges for i in range(ranges + 1)]
+    ranks = [reader.at(bounds) for reader in readers]
+    for i in range(ranges):
+        parts = [reader.rows(at[i], at[i + 1]) for reader, at in zip(readers, ranks, strict=True) if at[i] < at[i + 1]]
+        if parts:
+            yield merge(parts)
+
+
+def compact(folder: Path, runs: Sequence[RunFile], *, taken: Set[str], rows: int = _RANGE_ROWS) -> RunFile:
+    """Merge runs of one level into one durable file that no manifest names yet; equal sums give equal bytes."""
+    level = runs[0].level
+    suffix = runs[0].file[runs[0].file.index(".") :]
+    with ExitStack() as stack:
+        readers = [stack.enter_context(RunReader(folder, run)) for run in runs]
+        draft = folder / f"compact{suffix}{DRAFT}"
+        writer = RunWriter(draft, level=level, dtype=readers[0].dtype, largest=sum(run.largest for run in runs))
+        for part in merged(readers, rows=rows):
+            writer.write(part)
+        return writer.close_by_content(suffix=suffix, taken=taken)

@@ -1,0 +1,35 @@
+"""What a plan may say about a pattern learner."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from annotated_types import Ge, Len
+
+from headway.plan.section import FREE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """The `[learner]` of a plan with `kind = "patterns"`."""
+
+    kind: Literal["patterns"] = "patterns"
+    widths: Annotated[tuple[Annotated[int, Ge(1)], ...], Len(1)] = (5, 7, 9)
+    """How many symbols a pattern of each level holds, from the tokens upward."""
+    mode: Literal["chunking", "sentences"] = "chunking"
+    """How level 0 cuts a segment: every `widths[0]` tokens, or at the ends of sentences."""
+    min_sentence_tokens: Annotated[int, Ge(2)] = 3
+    """The shortest sentence that is learned."""
+    names: Literal["kato", "internal"] = "kato"
+    """What identifies a pattern: KATO's SHA-1 name, or a faster key with no meaning outside this memory."""
+    metadata: Literal["none", "documents"] = "none"
+    """Whether each pattern remembers the documents that began with it at its level, as KATO's trainer notes them."""
+    compact_after: Annotated[int, Ge(2), FREE] = 64
+    """How many runs of one size may pile up before they are merged in the background."""
+
+    def problems(self) -> list[str]:
+        """Rules that concern several settings at once."""
+        return [
+            f"widths[{level}]: a width of 1 above level 0 would learn nothing and hand an empty name upward; use 2 or more"
+            for level, width in enumerate(self.widths)
+            if level > 0 and width == 1
+        ]

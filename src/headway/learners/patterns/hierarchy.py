@@ -1,0 +1,164 @@
+"""From the tokens of some documents to the patterns of every level: cut, name, count.
+
+A document never meets another one. A batch is worked off in units of bounded size; a document larger than a unit is
+divided where every level begins a new pattern, so that the division leaves no trace in the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headway.data.vocabulary import Vocabulary
+from headway.learners.patterns import digest, kernels
+from headway.learners.patterns.config import Section
+from headway.learners.patterns.marks import sentence_marks
+from headway.learners.patterns.naming import name_of, pieces
+from headway.learners.patterns.tally import Keys, Offsets, Symbols, Tally, tally
+
+_NO_MARKS: NDArray[np.uint8] = np.zeros(0, np.uint8)
+
+
+@dataclass(frozen=True, slots=True)
+class Firsts:
+    """The first pattern each document learned at one level."""
+
+    keys: Keys
+    documents: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What one unit taught one level: its patterns, how many it observed, and how many symbols those took up."""
+
+    patterns: Tally
+    observed: int
+    taken: int
+    firsts: Firsts
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    starts: Offsets
+    lengths: NDArray[Any]
+    bounds: Offsets
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+class Namer:
+    """Names of sequences by KATO's rule, for one vocabulary."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        flat, offsets = pieces(vocabulary.symbols)
+        self._pieces = np.concatenate([flat, np.zeros(16, np.uint8)])
+        self._spans = (offsets[:-1] << 16) | np.diff(offsets)
+
+    def tokens(self, ids: Symbols, starts: Offsets, lengths: NDArray[Any]) -> NDArray[np.uint32]:
+        """Digests of level-0 patterns."""
+        return digest.token_names(ids, starts, lengths, self._pieces, self._spans)
+
+    def parents(self, children: NDArray[np.uint32], starts: Offsets, lengths: NDArray[Any]) -> NDArray[np.uint32]:
+        """Digests of patterns whose symbols are names."""
+        return digest.parent_names(children, starts, lengths)
+
+    def blanks(self, lengths: NDArray[Any]) -> NDArray[np.uint32]:
+        """Digests of patterns whose symbols are all the empty name, as a level above one of width 1 sees them."""
+        digests = np.empty((len(lengths), 5), np.uint32)
+        for length in np.unique(lengths).tolist():
+            name = bytes.fromhex(name_of([[""]] * length))
+            digests[lengths == length] = np.frombuffer(name, ">u4")
+        return digests
+
+
+class Hierarchy:
+    """Learns batches into tallies; holds what is the same for all of them and no counts."""
+
+    def __init__(self, section: Section, vocabulary: Vocabulary, *, tokenizer: str, unit_patterns: int) -> None:
+        self._section = section
+        self._kato = section.names == "kato"
+        self._namer = Namer(vocabulary)
+        self._marks = sentence_marks(vocabulary, tokenizer) if section.mode == "sentences" else _NO_MARKS
+        self._step = prod(section.widths[1:])
+        self._unit = max(1, unit_patterns // self._step) * self._step
+
+    def learn(self, ids: Symbols, documents: Offsets, segments: Offsets, *, numbers: NDArray[np.int64]) -> Iterator[list[Learned]]:
+        """What each unit of these documents teaches, level by level; `numbers` are those of the documents."""
+        table = _Table(
+            *kernels.cut(ids, documents, segments, self._section.widths[0], self._marks, self._section.min_sentence_tokens)
+        )
+        for low, high, begin, bounds in _units(table.bounds, self._unit):
+            part = _Table(table.starts[low:high], table.lengths[low:high], bounds)
+            yield self._levels(ids, part, numbers[begin : begin + len(bounds) - 1], fresh=table.bounds[begin] == low)
+
+    def _levels(self, ids: Symbols, table: _Table, numbers: NDArray[np.int64], *, fresh: bool) -> list[Learned]:
+        keys, names = self._tokens(ids, table)
+        levels = [_learned(keys, table, ids, numbers, fresh=fresh)]
+        blank = False
+        for width in self._section.widths[1:]:
+            above = _Table(*kernels.cut_names(table.bounds, width))
+            if width == 1:
+                levels.append(_nothing(len(table)))
+                table, blank = above, True
+                continue
+            symbols = np.zeros(len(table), np.uint64) if blank else keys
+            keys, names = self._parents(names, symbols, above, blank=blank)
+            levels.append(_learned(keys, above, symbols, numbers, fresh=fresh))
+            table, blank = above, False
+        return levels
+
+    def _tokens(self, ids: Symbols, table: _Table) -> tuple[Keys, NDArray[np.uint32] | None]:
+        if not self._kato:
+            return kernels.internal_keys(ids, table.starts, table.lengths), None
+        names = self._namer.tokens(ids, table.starts, table.lengths)
+        return digest.keys_of(names), names
+
+    def _parents(
+        self, children: NDArray[np.uint32] | None, symbols: Keys, table: _Table, *, blank: bool
+    ) -> tuple[Keys, NDArray[np.uint32] | None]:
+        if blank and self._kato:
+            names = self._namer.blanks(table.lengths)
+        elif children is not None:
+            names = self._namer.parents(children, table.starts, table.lengths)
+        else:
+            return kernels.internal_keys(symbols, table.starts, table.lengths), None
+        return digest.keys_of(names), names
+
+
+def _learned(keys: Keys, table: _Table, symbols: Symbols, numbers: NDArray[np.int64], *, fresh: bool) -> Learned:
+    patterns = tally(keys, table.starts, table.lengths, symbols)
+    some = table.bounds[1:] > table.bounds[:-1]
+    if len(some) and not fresh:
+        some[0] = False
+    firsts = Firsts(keys[table.bounds[:-1][some]], numbers[some])
+    return Learned(patterns, len(table), int(table.lengths.sum()), firsts)
+
+
+def _nothing(names: int) -> Learned:
+    """What a level of width 1 above level 0 learns: nothing, from one name at a time."""
+    none = np.zeros(0, np.uint64)
+    patterns = Tally(none, none, np.zeros(1, np.int64), none)
+    return Learned(patterns, 0, names, Firsts(none, np.zeros(0, np.int64)))
+
+
+def _units(bounds: Offsets, most: int) -> Iterator[tuple[int, int, int, Offsets]]:
+    """Row ranges of about `most` patterns with the first document of each and bounds relative to the range."""
+    documents, d = len(bounds) - 1, 0
+    while d < documents:
+        low = int(bounds[d])
+        end = int(np.searchsorted(bounds, low + most, side="right")) - 1
+        if end > d:
+            yield low, int(bounds[end]), d, bounds[d : end + 1] - low
+            d = end
+            continue
+        last = int(bounds[d + 1])
+        for start in range(low, last, most):
+            stop = min(start + most, last)
+            yield start, stop, d, np.array([0, stop - start], np.int64)
+        d += 1

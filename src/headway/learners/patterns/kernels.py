@@ -1,0 +1,230 @@
+"""Cutting, sorting and counting: the loops of the pattern learner, compiled.
+
+A table of patterns is (starts, lengths) into a flat array of symbols, and `bounds`, where the patterns of each document
+begin in the table (one more than there are documents).
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+_U64 = np.uint64
+
+
+@njit(nogil=True, cache=True)
+def _cut(start: int, end: int, width: int, starts: Any, lengths: Any, at: int) -> int:
+    """Cut one segment into pieces of `width`; one or two tokens left over join the piece before them."""
+    if end - start < min(3, width + 1):
+        return at
+    while start < end:
+        rest = end - start
+        size = rest if rest <= width + 2 else width
+        if size > 1:
+            starts[at] = start
+            lengths[at] = size
+            at += 1
+        start += size
+    return at
+
+
+@njit(nogil=True, cache=True)
+def _sentences(ids: Any, start: int, end: int, marks: Any, least: int, starts: Any, lengths: Any, at: int) -> int:
+    """Cut one segment after each token that ends a sentence; `marks` bit 0: may end one, bit 1: may follow an end."""
+    begin = start
+    for t in range(start, end):
+        last = t + 1 == end
+        if last or ((marks[ids[t]] & 1) and (marks[ids[t + 1]] & 2)):
+            if t + 1 - begin >= least:
+                starts[at] = begin
+                lengths[at] = t + 1 - begin
+                at += 1
+            begin = t + 1
+    return at
+
+
+@njit(nogil=True, cache=True)
+def cut(ids: Any, documents: Any, segments: Any, width: int, marks: Any, least: int) -> Any:
+    """The level-0 table of documents given by token offsets; sentences when `marks` is not empty, else pieces of `width`."""
+    room = 0
+    for s in range(segments.size - 1):
+        n = segments[s + 1] - segments[s]
+        room += n // (least if marks.size else max(width, 2)) + 1
+    starts, lengths = np.empty(room, np.int64), np.empty(room, np.int32)
+    bounds = np.zeros(documents.size, np.int64)
+    at, s = 0, 0
+    for d in range(documents.size - 1):
+        while s < segments.size - 1 and segments[s] < documents[d + 1]:
+            if marks.size:
+                at = _sentences(ids, segments[s], segments[s + 1], marks, least, starts, lengths, at)
+            else:
+                at = _cut(segments[s], segments[s + 1], width, starts, lengths, at)
+            s += 1
+        bounds[d + 1] = at
+    return starts[:at].copy(), lengths[:at].copy(), bounds
+
+
+@njit(nogil=True, cache=True)
+def cut_names(bounds: Any, width: int) -> Any:
+    """The table one level up: each document's names in pieces of `width`; a single name left over is dropped."""
+    room = 0
+    for d in range(bounds.size - 1):
+        room += (bounds[d + 1] - bounds[d]) // width + 1
+    starts, lengths = np.empty(room, np.int64), np.empty(room, np.int32)
+    above = np.zeros(bounds.size, np.int64)
+    at = 0
+    for d in range(bounds.size - 1):
+        start, end = bounds[d], bounds[d + 1]
+        while start < end:
+            size = min(width, end - start)
+            if size > 1 or width == 1:
+                starts[at] = start
+                lengths[at] = size
+                at += 1
+            start += size
+        above[d + 1] = at
+    return starts[:at].copy(), lengths[:at].copy(), above
+
+
+@njit(forceinline=True)
+def _mix(state: Any, value: Any) -> Any:
+    x = (state ^ value) * _U64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> _U64(32))) * _U64(0xD6E8FEB86659FD93)
+    return x ^ (x >> _U64(29))
+
+
+@njit(nogil=True, cache=True)
+def internal_keys(symbols: Any, starts: Any, lengths: Any) -> Any:
+    """64-bit keys of symbol sequences: fast, and without meaning outside a memory."""
+    keys = np.empty(starts.size, np.uint64)
+    for i in range(starts.size):
+        key = _mix(_U64(0x243F6A8885A308D3), _U64(lengths[i]))
+        for t in range(starts[i], starts[i] + lengths[i]):
+            key = _mix(key, _U64(symbols[t]))
+        keys[i] = key
+    return keys
+
+
+@njit(nogil=True, cache=True)
+def _sort_slice(keys: Any, rows: Any, low: int, high: int, spare_keys: Any, spare_rows: Any) -> None:
+    """Sort one bucket by key, stably: insertion for the usual handful, merging for more."""
+    run = 16
+    for base in range(low, high, run):
+        for i in range(base + 1, min(base + run, high)):
+            key, row, j = keys[i], rows[i], i
+            while j > base and keys[j - 1] > key:
+                keys[j], rows[j] = keys[j - 1], rows[j - 1]
+                j -= 1
+            keys[j], rows[j] = key, row
+    while run < high - low:
+        for base in range(low, high, 2 * run):
+            middle, end = min(base + run, high), min(base + 2 * run, high)
+            a, b = base, middle
+            for i in range(base, end):
+                if a < middle and (b >= end or keys[a] <= keys[b]):
+                    spare_keys[i], spare_rows[i] = keys[a], rows[a]
+                    a += 1
+                else:
+                    spare_keys[i], spare_rows[i] = keys[b], rows[b]
+                    b += 1
+        for i in range(low, high):
+            keys[i], rows[i] = spare_keys[i], spare_rows[i]
+        run *= 2
+
+
+@njit(nogil=True, cache=True)
+def sort_keys(keys: Any) -> Any:
+    """Keys in ascending order and the row each came from, equal ones in their old order.
+
+    Keys are hashes: scaled to their own range they fall evenly into buckets of about eight.
+    """
+    n = keys.size
+    low, high = _U64(0xFFFFFFFFFFFFFFFF), _U64(0)
+    for key in keys:
+        low, high = min(low, key), max(high, key)
+    bits = 1
+    while (n >> bits) > 8:
+        bits += 1
+    shift = 0
+    while n > 0 and ((high - low) >> _U64(shift)) >= _U64(1) << _U64(bits):
+        shift += 1
+    slots = np.zeros((1 << bits) + 1, np.int64)
+    for key in keys:
+        slots[np.int64((key - low) >> _U64(shift)) + 1] += 1
+    for b in range(1, slots.size):
+        slots[b] += slots[b - 1]
+    ordered, rows = np.empty(n, np.uint64), np.empty(n, np.uint32)
+    for i in range(n):
+        b = np.int64((keys[i] - low) >> _U64(shift))
+        ordered[slots[b]] = keys[i]
+        rows[slots[b]] = i
+        slots[b] += 1
+    most, begin = 0, 0
+    for b in range(slots.size - 1):
+        most, begin = max(most, slots[b] - begin), slots[b]
+    spare_keys = np.empty(n if most > 16 else 0, np.uint64)
+    spare_rows = np.empty(n if most > 16 else 0, np.uint32)
+    begin = 0
+    for b in range(slots.size - 1):
+        _sort_slice(ordered, rows, begin, slots[b], spare_keys, spare_rows)
+        begin = slots[b]
+    return ordered, rows
+
+
+@njit(forceinline=True)
+def _compare(symbols: Any, a: int, a_size: int, b: int, b_size: int) -> int:
+    for i in range(min(a_size, b_size)):
+        if symbols[a + i] != symbols[b + i]:
+            return -1 if symbols[a + i] < symbols[b + i] else 1
+    return a_size - b_size
+
+
+@njit(nogil=True, cache=True)
+def _place(heads: Any, first: int, groups: int, row: int, starts: Any, lengths: Any, symbols: Any) -> Any:
+    """The group of `row` among those of its key, a new one in order of the sequences if there is none: (group, groups)."""
+    at = groups
+    for g in range(groups - 1, first - 1, -1):
+        order = _compare(symbols, starts[row], lengths[row], starts[heads[g]], lengths[heads[g]])
+        if order == 0:
+            return g, groups
+        if order < 0:
+            at = g
+    return at, groups + 1
+
+
+@njit(nogil=True, cache=True)
+def count(ordered: Any, rows: Any, counts: Any, starts: Any, lengths: Any, symbols: Any) -> Any:
+    """Add up rows of equal key and equal sequence: (first row, count) of each pattern, in order of key, then sequence.
+
+    Two sequences may share a key by chance; they stay two patterns. An empty `counts` means that every row counts once.
+    """
+    heads, totals = np.empty(rows.size, np.uint32), np.empty(rows.size, np.uint64)
+    groups, first = 0, 0
+    for i in range(rows.size):
+        row = rows[i]
+        amount = counts[row] if counts.size else _U64(1)
+        if i == 0 or ordered[i] != ordered[i - 1]:
+            first = groups
+            at, grown = groups, groups + 1
+        else:
+            at, grown = _place(heads, first, groups, row, starts, lengths, symbols)
+        if grown > groups:
+            for g in range(groups, at, -1):
+                heads[g], totals[g] = heads[g - 1], totals[g - 1]
+            heads[at], totals[at] = row, _U64(0)
+            groups = grown
+        totals[at] += amount
+    return heads[:groups].copy(), totals[:groups].copy()
+
+
+@njit(nogil=True, cache=True)
+def gather(rows: Any, starts: Any, lengths: Any, symbols: Any, offsets: Any, out: Any) -> None:
+    """Copy the sequences of `rows` one after another; `offsets` (one more than rows) receives where each begins."""
+    at = 0
+    for i in range(rows.size):
+        offsets[i] = at
+        start = starts[rows[i]]
+        for t in range(lengths[rows[i]]):
+            out[at + t] = symbols[start + t]
+        at += lengths[rows[i]]
+    offsets[rows.size] = at

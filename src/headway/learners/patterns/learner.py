@@ -1,0 +1,174 @@
+"""The pattern learner: counts nested patterns exactly, alone or as one of many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from headway.data.vocabulary import Vocabulary
+from headway.durable import replace_json, write_errors
+from headway.errors import RunError
+from headway.feed.batch import Batch
+from headway.learners.base import Metrics, Part, Setup
+from headway.learners.patterns.compact import rows_within
+from headway.learners.patterns.compactor import Compactor
+from headway.learners.patterns.config import Section
+from headway.learners.patterns.hierarchy import Hierarchy
+from headway.learners.patterns.manifest import RUNS, Identity, Manifest, read_manifest
+from headway.learners.patterns.naming import UNICODE_VERSION
+from headway.learners.patterns.spool import KEPT, Spool
+from headway.plan.values import Position
+
+FOLDER = "memory"
+VOCABULARY = "vocabulary.json"
+# Tables, digests, sorting and the sums of one unit, per level-0 pattern and with the levels above it.
+_BYTES_PER_PATTERN = 200
+
+
+class PatternLearner:
+    """Learns batches into run files below `<run>/memory`; parts from any number of learners add up exactly."""
+
+    parallel: Literal["merge", "lockstep", "single"] = "merge"
+
+    def __init__(self, setup: Setup) -> None:
+        section: Section = setup.section
+        dataset = setup.dataset
+        self._folder = setup.folder / FOLDER
+        self._vocabulary = dataset.vocabulary
+        self._manifest = Manifest(_identity(section, self._vocabulary, dataset.tokenizer["name"]))
+        self._levels = len(section.widths)
+        self._hierarchy = Hierarchy(
+            section,
+            self._vocabulary,
+            tokenizer=dataset.tokenizer["name"],
+            unit_patterns=max(1 << 12, setup.memory // 4 // _BYTES_PER_PATTERN),
+        )
+        with write_errors(self._folder, kept="nothing was learned yet"):
+            (self._folder / RUNS).mkdir(parents=True, exist_ok=True)
+        self._spool = Spool(
+            self._folder / RUNS,
+            levels=self._levels,
+            limit=max(1 << 20, min(48 << 20, setup.memory // 8)),
+            notes=section.metadata == "documents",
+        )
+        self._compactor = Compactor(
+            self._folder / RUNS, after=section.compact_after, rows=rows_within(setup.memory // 4)
+        )
+
+    def step(self, batch: Batch) -> Metrics:
+        """Learn the documents of a batch."""
+        numbers = np.arange(batch.rows.start, batch.rows.stop) if isinstance(batch.rows, slice) else batch.rows
+        breaks = batch.starts if batch.breaks is None else batch.breaks
+        stem = f"{batch.position.epoch:03d}-{batch.position.batch:08d}"
+        learned = [0] * self._levels
+        for unit in self._hierarchy.learn(batch.ids, batch.starts, breaks, numbers=numbers):
+            self._spool.add(unit, stem=stem)
+            learned = [a + level.observed for a, level in zip(learned, unit, strict=True)]
+        self._spool.count(documents=batch.documents, tokens=batch.tokens)
+        return {f"level{level}": float(count) for level, count in enumerate(learned)}
+
+    def flush(self) -> Part:
+        """Make what was learned since the last flush durable, and describe it."""
+        return self._spool.flush()
+
+    def adopt(self, parts: Sequence[Part]) -> None:
+        """Count flushed parts as learned here; durable with the next save."""
+        self._manifest = self._manifest.with_parts(parts)
+
+    def save(self, folder: Path, position: Position) -> None:
+        """Replace the manifest: runs and position become durable together."""
+        del folder
+        self.adopt([self._spool.flush()])
+        done = self._compactor.take(self._manifest)
+        self._manifest = replace(done.manifest, position=position)
+        with write_errors(self._folder, kept=KEPT):
+            if not (self._folder / VOCABULARY).exists():
+                replace_json(self._folder / VOCABULARY, self._vocabulary.to_json())
+            self._manifest.write(self._folder)
+        self._compactor.discard(done)
+        self._compactor.consider(self._manifest)
+
+    def restore(self, folder: Path) -> Position | None:
+        """Take up the saved state and remove files that no manifest names."""
+        del folder
+        saved = read_manifest(self._folder)
+        if saved is not None:
+            _check(saved.identity, self._manifest.identity, self._folder)
+            self._manifest = saved
+        for path in (self._folder / RUNS).iterdir():
+            if path.name not in self._manifest.files():
+                path.unlink()
+        return None if saved is None else saved.position
+
+    def finish(self) -> None:
+        """Wait for a compaction under way; the next save adopts it."""
+        self._compactor.wait()
+
+    def close(self) -> None:
+        """Stop the threads; what was not saved is lost."""
+        self._spool.close()
+        self._compactor.close()
+
+    def totals(self) -> dict[str, Any]:
+        """What the memory holds as of the last save or adoption."""
+        manifest = self._manifest
+        levels = [
+            {
+                "level": level,
+                "width": width,
+                "observed": manifest.observed(level),
+                "rows": sum(run.rows for run in manifest.level(level)),
+                "runs": len(manifest.level(level)),
+                "bytes": sum(run.bytes for run in manifest.level(level)),
+            }
+            for level, width in enumerate(manifest.identity.widths)
+        ]
+        return {
+            "memory": str(self._folder),
+            "documents": manifest.documents,
+            "tokens": manifest.tokens,
+            "levels": levels,
+        }
+
+
+def make(setup: Setup) -> PatternLearner:
+    """The learner of a plan's section."""
+    return PatternLearner(setup)
+
+
+def prepare(section: Section) -> None:
+    """Compile every kernel this section uses, or load it from the cache of an earlier process."""
+    vocabulary = Vocabulary([*"abcdefgh", "."], "words")
+    for dtype in (np.uint16, np.uint32):
+        hierarchy = Hierarchy(section, vocabulary, tokenizer="words", unit_patterns=1 << 12)
+        ids = np.tile(np.arange(9, dtype=dtype), 2000)
+        bounds = np.array([0, len(ids)], np.int64)
+        for _ in hierarchy.learn(ids, bounds, bounds, numbers=np.zeros(1, np.int64)):
+            pass
+
+
+def _identity(section: Section, vocabulary: Vocabulary, tokenizer: str) -> Identity:
+    return Identity(
+        widths=section.widths,
+        mode=section.mode,
+        names=section.names,
+        unicode=UNICODE_VERSION,
+        metadata=section.metadata,
+        vocabulary=vocabulary.digest,
+        tokenizer=tokenizer,
+    )
+
+
+def _check(saved: Identity, wanted: Identity, folder: Path) -> None:
+    if saved == wanted:
+        return
+    differing = [name for name in Identity.__slots__ if getattr(saved, name) != getattr(wanted, name)]
+    raise RunError(
+        f"the memory in {folder} was made with other settings: "
+        + "; ".join(f"{name} was {getattr(saved, name)}, is {getattr(wanted, name)}" for name in differing)
+        + "; start a new run"
+    )

@@ -1,0 +1,229 @@
+"""Run files: sorted patterns of one level as an Arrow IPC file, written once, verified before first use."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import ipc
+
+from headway.durable import checksum
+from headway.errors import MemoryDamage
+from headway.learners.patterns.tally import Keys, Offsets, Symbols, Tally, empty, join
+
+BATCH_ROWS = 1 << 18
+_WIDE = 1 << 32
+
+
+@dataclass(frozen=True, slots=True)
+class RunFile:
+    """What a manifest says of a run file."""
+
+    file: str
+    level: int
+    rows: int
+    observed: int
+    symbols: int
+    largest: int
+    bytes: int
+    checksum: str
+
+    def to_json(self) -> dict[str, Any]:
+        """As it stands in a manifest."""
+        return asdict(self)
+
+
+class RunWriter:
+    """Writes tallies, given in ascending order of key, as one run file; batches are cut at fixed row numbers."""
+
+    def __init__(self, path: Path, *, level: int, dtype: Any, largest: int) -> None:
+        self._path = path
+        self._level = level
+        self._dtype = dtype
+        counts = pa.uint64() if largest >= _WIDE else pa.uint32()
+        items = pa.list_(pa.field("item", pa.from_numpy_dtype(dtype), nullable=False))
+        self._schema = pa.schema(
+            [
+                pa.field("key", pa.uint64(), nullable=False),
+                pa.field("count", counts, nullable=False),
+                pa.field("symbols", items, nullable=False),
+            ],
+            metadata={"headway.level": str(level)},
+        )
+        self._rest = empty(dtype)
+        self._rows = self._observed = self._symbols = self._largest = 0
+        self._file = pa.OSFile(os.fspath(path), "wb")
+        self._writer = ipc.new_file(self._file, self._schema)
+
+    def write(self, patterns: Tally) -> None:
+        """Append patterns."""
+        self._rows += len(patterns)
+        self._observed += int(patterns.counts.sum())
+        self._symbols += int((patterns.counts * patterns.lengths.astype(np.uint64)).sum())
+        self._largest = max(self._largest, int(patterns.counts.max(initial=0)))
+        rows = join([self._rest, patterns]) if len(self._rest) else patterns
+        full = len(rows) - len(rows) % BATCH_ROWS
+        for low in range(0, full, BATCH_ROWS):
+            self._put(rows.cut(low, low + BATCH_ROWS))
+        self._rest = rows.cut(full, len(rows))
+
+    def close(self, *, name: str) -> RunFile:
+        """Make the file durable under its final name."""
+        return self._finish(lambda _: name)
+
+    def close_by_content(self, *, suffix: str, taken: Set[str]) -> RunFile:
+        """Make the file durable under a name made from its content, apart from the names already `taken`."""
+
+        def choose(digest: str) -> str:
+            names = (f"{digest}{'' if i == 1 else f'-{i}'}{suffix}" for i in count(1))
+            return next(name for name in names if name not in taken)
+
+        return self._finish(choose)
+
+    def _finish(self, name_of: Callable[[str], str]) -> RunFile:
+        if len(self._rest):
+            self._put(self._rest)
+        self._writer.close()
+        self._file.close()
+        with self._path.open("rb+") as file:
+            os.fsync(file.fileno())
+        digest = checksum(self._path)
+        final = self._path.with_name(name_of(digest))
+        self._path.rename(final)
+        size = final.stat().st_size
+        return RunFile(final.name, self._level, self._rows, self._observed, self._symbols, self._largest, size, digest)
+
+    def _put(self, patterns: Tally) -> None:
+        key, counts, symbols = self._schema
+        columns = [
+            pa.array(patterns.keys, key.type),
+            pa.array(patterns.counts.astype(counts.type.to_pandas_dtype()), counts.type),
+            pa.ListArray.from_arrays(
+                pa.array(patterns.offsets.astype(np.int32)), pa.array(patterns.symbols), type=symbols.type
+            ),
+        ]
+        self._writer.write_batch(pa.record_batch(columns, schema=self._schema))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Stored:
+    """One batch as it lies in the file; nothing is copied before it is cut out."""
+
+    keys: Keys
+    counts: NDArray[Any]
+    offsets: NDArray[np.int32]
+    symbols: Symbols
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def cut(self, low: int, high: int) -> Tally:
+        offsets = self.offsets[low : high + 1].astype(np.int64)
+        symbols = self.symbols[offsets[0] : offsets[-1]]
+        return Tally(self.keys[low:high], self.counts[low:high].astype(np.uint64), offsets - offsets[0], symbols)
+
+
+class RunReader:
+    """A run file in memory-mapped form; opening checks every byte against the manifest."""
+
+    def __init__(self, folder: Path, run: RunFile) -> None:
+        self.run = run
+        self.path = folder / run.file
+        check_file(self.path, run)
+        self._map = pa.memory_map(os.fspath(self.path))
+        try:
+            self._reader = ipc.open_file(self._map)
+        except pa.ArrowInvalid as cause:
+            raise MemoryDamage(f"{self.path} is not a run file ({cause}); restore it from a copy") from cause
+
+    @cached_property
+    def batches(self) -> list[_Stored]:
+        """All batches as views of the file."""
+        return [_stored(self._reader.get_batch(i)) for i in range(self._reader.num_record_batches)]
+
+    @cached_property
+    def firsts(self) -> Keys:
+        """The first key of each batch."""
+        return np.array([batch.keys[0] for batch in self.batches], np.uint64)
+
+    @cached_property
+    def _begins(self) -> Offsets:
+        return np.cumsum([0, *(len(batch) for batch in self.batches)])
+
+    def at(self, bounds: Sequence[int]) -> list[int]:
+        """For each bound, how many rows have a smaller key."""
+        return [self._rank(bound) for bound in bounds]
+
+    def rows(self, low: int, high: int) -> Tally:
+        """Rows `low` to `high`, as views where they lie in one batch."""
+        parts: list[Tally] = []
+        for begin, batch in zip(self._begins.tolist(), self.batches, strict=False):
+            start, stop = max(low - begin, 0), min(high - begin, len(batch))
+            if start < stop:
+                parts.append(batch.cut(start, stop))
+        return join(parts) if parts else self.none
+
+    @property
+    def none(self) -> Tally:
+        """No rows."""
+        return empty(self.dtype)
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the symbols."""
+        return self._reader.schema.field("symbols").type.value_type.to_pandas_dtype()
+
+    def find(self, key: int) -> Iterator[Tally]:
+        """The rows with this key, each as a tally of one."""
+        rank = self._rank(key)
+        while rank < self.run.rows:
+            row = self.rows(rank, rank + 1)
+            if int(row.keys[0]) != key:
+                return
+            yield row
+            rank += 1
+
+    def close(self) -> None:
+        """Let go of the file; views handed out stay valid."""
+        self._map.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _rank(self, bound: int) -> int:
+        if bound >= 1 << 64:
+            return self.run.rows
+        batch = max(0, bisect_left(self.firsts, bound) - 1)
+        if batch >= len(self.batches):
+            return 0
+        return int(self._begins[batch]) + int(np.searchsorted(self.batches[batch].keys, np.uint64(bound)))
+
+
+def check_file(path: Path, run: RunFile) -> None:
+    """Compare a file's size and content with what the manifest says."""
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError as cause:
+        raise MemoryDamage(f"{path} is missing, but the memory's manifest names it; restore it from a copy") from cause
+    if size != run.bytes:
+        raise MemoryDamage(f"{path} has {size} bytes, its manifest says {run.bytes}: torn; restore it from a copy")
+    if checksum(path) != run.checksum:
+        raise MemoryDamage(f"{path} does not have the checksum in its manifest: damaged; restore it from a copy")
+
+
+def _stored(batch: Any) -> _Stored:
+    key, counts, symbols = batch.columns
+    return _Stored(key.to_numpy(), counts.to_numpy(), symbols.offsets.to_numpy(), symbols.values.to_numpy())

@@ -1,0 +1,131 @@
+"""What was learned and is not yet in a run file: held up to a bound, then sorted, written and synced in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from headway.durable import sync_folder, write_errors
+from headway.learners.base import Part
+from headway.learners.patterns.hierarchy import Firsts, Learned
+from headway.learners.patterns.runs import RunFile, RunWriter
+from headway.learners.patterns.tally import Tally, merge, tally
+
+KEPT = "everything up to the last save is safe"
+
+
+@dataclass(slots=True)
+class _Pending:
+    patterns: list[Tally] = field(default_factory=list[Tally])
+    firsts: list[Firsts] = field(default_factory=list[Firsts])
+
+
+class Spool:
+    """Collects learned units and turns them into run files below `folder`; a part names the files of one flush."""
+
+    def __init__(self, folder: Path, *, levels: int, limit: int, notes: bool) -> None:
+        self._folder = folder
+        self._limit = limit
+        self._notes = notes
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="headway-runs")
+        self._writing: list[Future[tuple[list[RunFile], list[RunFile]]]] = []
+        self._pending = [_Pending() for _ in range(levels)]
+        self._bytes = self._number = 0
+        self._clear()
+
+    def add(self, unit: Sequence[Learned], *, stem: str) -> None:
+        """Hold what a unit taught; `stem` names the files that begin with it."""
+        if not self._bytes:
+            self._stem = f"{stem}-{self._number}"
+        for level, learned in enumerate(unit):
+            if len(learned.patterns):
+                self._pending[level].patterns.append(learned.patterns)
+                self._bytes += learned.patterns.bytes
+            if self._notes and len(learned.firsts.keys):
+                self._pending[level].firsts.append(learned.firsts)
+            self._observed[level] += learned.observed
+            self._taken[level] += learned.taken
+        if self._bytes > self._limit:
+            self._spill()
+
+    def count(self, *, documents: int, tokens: int) -> None:
+        """Note what a batch held."""
+        self._documents += documents
+        self._tokens += tokens
+
+    def flush(self) -> Part:
+        """Make everything held durable and describe it."""
+        self._spill()
+        runs: list[RunFile] = []
+        notes: list[RunFile] = []
+        for future in self._writing:
+            done = future.result()
+            runs += done[0]
+            notes += done[1]
+        if runs:
+            with write_errors(self._folder, kept=KEPT):
+                sync_folder(self._folder)
+        given = [self._tokens, *self._observed[:-1]]
+        part: Part = {
+            "documents": self._documents,
+            "tokens": self._tokens,
+            "left": [names - taken for names, taken in zip(given, self._taken, strict=True)],
+            "runs": [run.to_json() for run in runs],
+            "notes": [run.to_json() for run in notes],
+        }
+        self._clear()
+        return part
+
+    def close(self) -> None:
+        """Stop writing; what was not flushed is lost."""
+        self._writer.shutdown(wait=True, cancel_futures=True)
+
+    def _clear(self) -> None:
+        self._writing = []
+        self._documents = self._tokens = 0
+        self._observed = [0] * len(self._pending)
+        self._taken = [0] * len(self._pending)
+
+    def _spill(self) -> None:
+        if not self._bytes:
+            return
+        pending, self._pending = self._pending, [_Pending() for _ in self._pending]
+        self._bytes, self._number = 0, self._number + 1
+        if self._writing:
+            # One spill at a time: two would hold twice the bound.
+            self._writing[-1].result()
+        self._writing.append(self._writer.submit(self._write, pending, self._stem))
+
+    def _write(self, pending: list[_Pending], stem: str) -> tuple[list[RunFile], list[RunFile]]:
+        with write_errors(self._folder, kept=KEPT):
+            runs = [
+                self._run(merge(held.patterns), level, f"{stem}.L{level}.arrow")
+                for level, held in enumerate(pending)
+                if held.patterns
+            ]
+            notes = [
+                self._run(_noted(held.firsts), level, f"{stem}.N{level}.arrow")
+                for level, held in enumerate(pending)
+                if held.firsts
+            ]
+        return runs, notes
+
+    def _run(self, patterns: Tally, level: int, name: str) -> RunFile:
+        largest = int(patterns.counts.max(initial=0))
+        writer = RunWriter(
+            self._folder / f"{name}.draft", level=level, dtype=patterns.symbols.dtype, largest=largest
+        )
+        writer.write(patterns)
+        return writer.close(name=name)
+
+
+def _noted(firsts: Sequence[Firsts]) -> Tally:
+    """Documents by the first pattern they learned, in the form of patterns: the key, and the document as its one symbol."""
+    keys = np.concatenate([first.keys for first in firsts])
+    documents = np.concatenate([first.documents for first in firsts]).astype(np.uint64)
+    return tally(keys, np.arange(len(keys)), np.ones(len(keys), np.int32), documents)

@@ -1,0 +1,31 @@
+"""The table of learners; a fourth one is one line here and one folder."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from headway.errors import PlanError
+from headway.learners.base import Learner, Setup
+
+_KINDS = {"patterns": "headway.learners.patterns"}
+
+
+def kinds() -> Mapping[str, type]:
+    """The plan section of every kind of learner."""
+    return {kind: import_module(f"{package}.config").Section for kind, package in _KINDS.items()}
+
+
+def make(setup: Setup) -> Learner:
+    """The learner that a plan's section asks for."""
+    return _module(setup.section.kind).make(setup)
+
+
+def prepare(section: Any) -> None:
+    """Load and compile what a learner of this section needs, so that processes forked later share it."""
+    _module(section.kind).prepare(section)
+
+
+def _module(kind: str) -> Any:
+    if kind not in _KINDS:
+        raise PlanError("learner.kind", [f"unknown learner {kind!r}; known: {', '.join(sorted(_KINDS))}"])
+    return import_module(f"{_KINDS[kind]}.learner")

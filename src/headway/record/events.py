@@ -1,0 +1,102 @@
+"""The facts a run records; each becomes one line of `record.jsonl`.
+
+A line is {"time": unix seconds, "event": kind, ...the fields}. A Position is written as [epoch, batch].
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal
+
+from headway.plan.values import Position
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """A process began to work on the run (also when it continues one)."""
+
+    kind: ClassVar[str] = "run_started"
+    run: str
+    plan_fingerprint: str
+    dataset: str
+    workers: int
+    memory: int
+    machine: Mapping[str, object]
+    versions: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """The run continues from `position`, before which so much was done."""
+
+    kind: ClassVar[str] = "resumed"
+    position: Position
+    documents: int | None = None
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One or more steps ending at `position`; their documents, tokens and metrics added up."""
+
+    kind: ClassVar[str] = "step"
+    position: Position
+    documents: int
+    tokens: int
+    metrics: Mapping[str, float]
+    steps: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """Everything before `position` is durable."""
+
+    kind: ClassVar[str] = "saved"
+    position: Position
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """Where time went since the last such event: count, total and longest seconds by name."""
+
+    kind: ClassVar[str] = "spans"
+    spans: Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something worth knowing later."""
+
+    kind: ClassVar[str] = "note"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """Something the user should look at."""
+
+    kind: ClassVar[str] = "warned"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The process stopped working on the run, and why."""
+
+    kind: ClassVar[str] = "finished"
+    position: Position
+    seconds: float
+    reason: Literal["complete", "stopped", "failed"]
+    totals: Mapping[str, object]
+
+
+Event = RunStarted | Resumed | Step | Saved | Spans | Note | Warned | Finished
+
+
+def as_line(event: Event, time: float) -> dict[str, Any]:
+    """The event as it is written, and as listeners receive it."""
+    line: dict[str, Any] = {"time": time, "event": event.kind}
+    for field in fields(event):
+        value = getattr(event, field.name)
+        line[field.name] = [value.epoch, value.batch] if isinstance(value, Position) else value
+    return line

@@ -1,0 +1,56 @@
+"""The dataset of a plan, built or found, with its progress told to listeners."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from headway.data.build import build
+from headway.data.config import DataSection
+from headway.data.dataset import Dataset
+from headway.data.report import BuildProgress, BuildStopped
+from headway.plan.plan import Plan
+from headway.record.record import Listener
+from headway.run.listeners import tell
+from headway.run.stop import Stop
+from headway.run.team import Means, means
+
+
+def plan_dataset(plan: Plan, cache: Path, *, listeners: Sequence[Listener], stop: Stop) -> Dataset:
+    """The dataset that a plan's `data` section describes."""
+    assert isinstance(plan.data, DataSection)
+    offered = means(plan.workers, plan.memory)
+    return build_dataset(plan.data, offered, folder=plan.folder, cache=cache, listeners=listeners, stop=stop)
+
+
+def build_dataset(
+    section: DataSection, offered: Means, *, folder: Path, cache: Path, listeners: Sequence[Listener], stop: Stop
+) -> Dataset:
+    """The dataset of a section; when it is stopped, finished shards stay and the stop acts as its signal would have."""
+    try:
+        dataset = build(
+            section,
+            folder=folder,
+            cache=cache,
+            workers=offered.workers,
+            memory=offered.memory,
+            progress=lambda progress: _tell(listeners, progress),
+            stop=stop.requested,
+        )
+    except BuildStopped:
+        stop.insist()
+    for text in _report(dataset):
+        tell(listeners, "note", {"text": text})
+    return dataset
+
+
+def _tell(listeners: Sequence[Listener], progress: BuildProgress) -> None:
+    tell(listeners, "build", asdict(progress))
+
+
+def _report(dataset: Dataset) -> list[str]:
+    report = dataset.report
+    if report is None:
+        return []
+    if report.reused:
+        return [f"dataset found in {dataset.folder}", *report.notes]
+    return [*(f"dataset built anew: {change}" for change in report.changed), *report.notes]

@@ -1,0 +1,70 @@
+"""Where runs lie: <runs>/<plan name>-001, -002 and so on, and what is in each."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from headway.durable import sync_folder, write_errors
+from headway.errors import RunError
+
+RESOLVED = "plan.resolved.json"
+RECORD = "record.jsonl"
+DATASET = "dataset.json"
+COPIES = ("plan.toml", "plan.json")
+
+_PLAIN = r"[^./\0][^/\0]{0,199}"
+_NUMBERED = re.compile(r"(?P<name>.+)-(?P<number>\d{3,})")
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A run folder's place among the runs of its plan."""
+
+    name: str
+    number: int
+    folder: Path
+
+
+def numbered(runs: Path) -> list[Numbered]:
+    """Every run folder, by plan name and age."""
+    if not runs.is_dir():
+        return []
+    found = ((_NUMBERED.fullmatch(folder.name), folder) for folder in runs.iterdir())
+    matches = [Numbered(match["name"], int(match["number"]), folder) for match, folder in found if match]
+    return sorted((run for run in matches if run.folder.is_dir()), key=lambda run: (run.name, run.number))
+
+
+def newest(runs: Path, name: str) -> Path | None:
+    """The latest run of a plan name that got as far as writing its plan; None when there is none."""
+    return next((run.folder for run in reversed(_of(runs, name)) if (run.folder / RESOLVED).is_file()), None)
+
+
+def create(runs: Path, name: str) -> Path:
+    """A new, empty run folder; two processes never get the same one."""
+    if not re.fullmatch(_PLAIN, name):
+        raise RunError(f"{name!r} cannot name a run folder; name the plan without / and without a leading .")
+    with write_errors(runs, kept="nothing was started"):
+        runs.mkdir(parents=True, exist_ok=True)
+        number = max((run.number for run in _of(runs, name)), default=0)
+        while True:
+            number += 1
+            folder = runs / f"{name}-{number:03d}"
+            try:
+                folder.mkdir()
+            except FileExistsError:
+                continue
+            sync_folder(runs)
+            return folder
+
+
+def find(run: str | Path, runs: Path) -> Path:
+    """The folder of a run given by its path or by its name under `runs`."""
+    for folder in (Path(run), runs / run):
+        if (folder / RESOLVED).is_file():
+            return folder
+    known = ", ".join(entry.folder.name for entry in numbered(runs)[-5:]) or "none"
+    raise RunError(f"there is no run {str(run)!r} (looked here and in {runs}); runs there: {known}")
+
+
+def _of(runs: Path, name: str) -> list[Numbered]:
+    return [run for run in numbered(runs) if run.name == name]

@@ -1,0 +1,107 @@
+"""A process that loads what workers need once, and forks them, so that they share the memory it takes.
+
+It is started as a fresh interpreter which never looks at the program's `__main__`: a notebook, a prompt and a script
+without a main guard can all have workers.
+"""
+
+import gc
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+
+from headway.errors import HeadwayError
+from headway.feed.feed import Feed
+from headway.run.launch.messages import Ask, Broken, Ended, Job, Ready, Refused, Wire
+from headway.run.launch.worker import work
+
+_LOOK_SECONDS = 1.0
+
+
+def main(control: int, workers: Sequence[int]) -> None:
+    """Serve one pool until it closes its end of the sockets, or dies."""
+    # The terminal sends its Ctrl-C to every process, a service manager its SIGTERM; only the pool's owner decides.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    wire = Wire(control)
+    server = Server(wire, parent=os.getppid())
+    try:
+        server.launch([Wire(descriptor) for descriptor in workers])
+        server.serve()
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        return
+    except HeadwayError as error:
+        wire.send(Refused.of(error))
+    except Exception:  # noqa: BLE001 - the outermost frame: the pool's owner shows it
+        wire.send(Broken(traceback.format_exc()))
+    finally:
+        server.close()
+
+
+class Server:
+    """The workers of one pool; none outlives it."""
+
+    def __init__(self, wire: Wire, *, parent: int) -> None:
+        self._wire = wire
+        self._parent = parent
+        self._alive: list[int] = []
+
+    def launch(self, wires: list[Wire]) -> None:
+        """Load what the job needs, then fork one worker for every wire."""
+        job: Job = self._wire.recv()
+        if job.prepare is not None:
+            job.prepare(job.section)
+        feed = Feed.from_spec(job.feed)
+        # Laid out here, so that the offsets of a large dataset exist once and not once per worker.
+        feed.total_batches  # noqa: B018
+        # Collected and frozen: otherwise the first collection in each worker would copy every page it shares.
+        gc.collect()
+        gc.freeze()
+        for rank in range(len(wires)):
+            self._alive.append(self._fork(wires, rank, job, feed))
+        for wire in wires:
+            wire.close()
+        self._wire.send(Ready(tuple(self._alive)))
+
+    def serve(self) -> None:
+        """Answer questions about workers until the pool is gone."""
+        while True:
+            if self._wire.poll(_LOOK_SECONDS):
+                self._wire.send(Ended(self._wait(self._wire.recv())))
+            elif os.getppid() != self._parent:
+                # Another child of a killed parent can hold a copy of the socket, which then never closes.
+                return
+
+    def close(self) -> None:
+        """End every worker."""
+        for pid in self._alive:
+            os.kill(pid, signal.SIGKILL)
+        for pid in self._alive:
+            os.waitpid(pid, 0)
+        self._alive = []
+
+    def _wait(self, ask: Ask) -> int | None:
+        if ask.pid not in self._alive:
+            return None
+        self._alive.remove(ask.pid)
+        return os.waitstatus_to_exitcode(os.waitpid(ask.pid, 0)[1])
+
+    def _fork(self, wires: list[Wire], rank: int, job: Job, feed: Feed) -> int:
+        server = os.getpid()
+        pid = os.fork()
+        if pid:
+            return pid
+        code = 1
+        try:
+            self._wire.close()
+            for other, wire in enumerate(wires):
+                if other != rank:
+                    wire.close()
+            code = work(wires[rank], job, feed, rank=rank, server=server)
+        finally:
+            # Never back into the server's frames, whatever happened.
+            with suppress(OSError, ValueError):
+                sys.stderr.flush()
+            os._exit(code)

@@ -1,0 +1,59 @@
+"""What a training call gives back."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """A run as it stands when `train` returns; what was learned is durable in `folder`."""
+
+    folder: Path
+    status: Literal["finished", "stopped"]
+    resumed: bool
+    """Whether an earlier session's work was continued."""
+    signal: int | None
+    """The signal that stopped it."""
+    documents: int
+    tokens: int
+    """Of the whole run, all sessions together."""
+    learned_documents: int
+    learned_tokens: int
+    """Of this call alone."""
+    seconds: float | None
+    """Measured from the first step to the last save of this call; None when there was nothing left to do."""
+    build_seconds: float | None
+    """Measured from the sources to the opened dataset; None when there was nothing left to do."""
+    workers: int | None
+    dataset: str | None
+    totals: dict[str, Any]
+    """What the learner says about its saved state."""
+
+    @property
+    def documents_per_second(self) -> float | None:
+        """Measured training speed; None when nothing was learned."""
+        return _rate(self.learned_documents, self.seconds)
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Measured training speed; None when nothing was learned."""
+        return _rate(self.learned_tokens, self.seconds)
+
+    @property
+    def documents_per_second_end_to_end(self) -> float | None:
+        """The same with the building of the dataset counted in."""
+        return _rate(self.learned_documents, self._whole)
+
+    @property
+    def tokens_per_second_end_to_end(self) -> float | None:
+        """The same with the building of the dataset counted in."""
+        return _rate(self.learned_tokens, self._whole)
+
+    @property
+    def _whole(self) -> float | None:
+        return None if self.seconds is None or self.build_seconds is None else self.seconds + self.build_seconds
+
+
+def _rate(amount: int, seconds: float | None) -> float | None:
+    return amount / seconds if amount and seconds else None

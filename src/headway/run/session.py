@@ -1,0 +1,192 @@
+"""One session of a run: from the opened dataset to the last save, with whatever ended it on the record."""
+
+import errno
+import platform
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal
+
+from headway.data.dataset import Dataset
+from headway.durable import read_json, write_errors
+from headway.errors import HeadwayError, RunError
+from headway.feed.feed import Feed
+from headway.learners.base import Learner
+from headway.machine.describe import describe
+from headway.plan.fingerprint import fingerprint, resolved
+from headway.plan.plan import RunSection
+from headway.plan.values import Position
+from headway.record.events import Finished, Note, RunStarted, Step, Warned
+from headway.record.record import Listener, Record
+from headway.run.folders import RECORD, RESOLVED
+from headway.run.launch.local import Pool
+from headway.run.listeners import tell
+from headway.run.loop import drive
+from headway.run.result import RunResult
+from headway.run.run import Run
+from headway.run.team import fitted, gather, means
+
+_UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
+_LIBRARIES = ("headway", "numpy", "numba", "pyarrow", "tokenizers", "gigatoken")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beginning:
+    """What is known before the first step."""
+
+    plan_file: Path | None
+    resumed: bool
+    warnings: tuple[str, ...]
+    build_seconds: float
+
+
+def session(run: Run, dataset: Dataset, *, beginning: Beginning, listeners: Sequence[Listener]) -> RunResult:
+    """Train a locked run on its dataset until it is complete or stopped."""
+    feed = feed_of(run.plan.run, dataset)
+    run.claim_dataset(dataset.key, dataset.folder)
+    run.dead_end = _dead_end(run.folder, feed)
+    run.write_plan(resolved(run.plan), beginning.plan_file)
+    with _Scene(run, feed, beginning, listeners) as scene:
+        return scene.play()
+
+
+class _Scene:
+    """A session at work; whatever ends it is written to the record, if the disk still takes it."""
+
+    def __init__(self, run: Run, feed: Feed, beginning: Beginning, listeners: Sequence[Listener]) -> None:
+        self._run = run
+        self._feed = feed
+        self._beginning = beginning
+        self._means = fitted(means(run.plan.workers, run.plan.memory), feed)
+        self._listeners = tuple(listeners)
+        self._record = Record(run.folder / RECORD, listeners=listeners)
+        self._began = time.perf_counter()
+
+    def __enter__(self) -> "_Scene":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # On a full disk the last lines are lost, not the run; the error that is on its way says so.
+        with suppress(RunError):
+            self._record.close()
+
+    def play(self) -> RunResult:
+        with self._failures():
+            self._open()
+            learner = gather(self._run.plan, self._feed, self._run.folder, self._means)
+            try:
+                ending = drive(self._run, self._feed, learner, self._record)
+                return self._close(learner, ending)
+            finally:
+                learner.close()
+
+    def _open(self) -> None:
+        run = self._run
+        self._record.write(
+            RunStarted(
+                run=run.folder.name,
+                plan_fingerprint=fingerprint(run.plan),
+                dataset=self._feed.dataset.key,
+                workers=self._means.workers,
+                memory=self._means.memory,
+                machine=describe(),
+                versions=_versions(),
+            )
+        )
+        expected = {"documents": self._feed.total_documents, "tokens": self._feed.total_tokens}
+        tell(self._listeners, "expected", expected)
+        self._record.add_span("build", self._beginning.build_seconds)
+        for warning in self._beginning.warnings:
+            self._record.write(Warned(warning))
+
+    def _close(self, learner: Learner, ending: Literal["complete", "stopped"]) -> RunResult:
+        seconds = time.perf_counter() - self._began
+        position = self._position()
+        if isinstance(learner, Pool) and (metrics := learner.leftover()):
+            self._record.write(Step(position, 0, 0, metrics, steps=0))
+        result = self._result(learner, ending, seconds)
+        totals = {"documents": result.documents, "tokens": result.tokens, "learner": result.totals}
+        self._record.write(Finished(position, seconds, ending, totals))
+        return result
+
+    def _result(self, learner: Learner, ending: Literal["complete", "stopped"], seconds: float) -> RunResult:
+        done, before = self._feed.done(self._position()), self._feed.done(self._run.began_at)
+        return RunResult(
+            folder=self._run.folder,
+            status="finished" if ending == "complete" else "stopped",
+            resumed=self._beginning.resumed,
+            signal=self._run.stop.signal,
+            documents=done.documents,
+            tokens=done.tokens,
+            learned_documents=done.documents - before.documents,
+            learned_tokens=done.tokens - before.tokens,
+            seconds=seconds,
+            build_seconds=self._beginning.build_seconds,
+            workers=self._means.workers,
+            dataset=str(self._feed.dataset.folder),
+            totals=learner.totals(),
+        )
+
+    @contextmanager
+    def _failures(self) -> Generator[None]:
+        """Say of every failure what is saved, and note it on the record where that still can be written."""
+        try:
+            yield
+        except RunError as cause:
+            self._note(str(cause))
+            raise RunError(f"{cause}\n{self._kept()}") from cause
+        except HeadwayError as cause:
+            self._note(str(cause))
+            raise
+        except OSError as cause:
+            if cause.errno not in _UNWRITABLE:
+                raise
+            self._note(str(cause))
+            with write_errors(self._run.folder, kept=self._kept()):
+                raise
+
+    def _note(self, text: str) -> None:
+        with suppress(RunError):
+            self._record.write(Note(text))
+            seconds = time.perf_counter() - self._began
+            self._record.write(Finished(self._position(), seconds, "failed", {}))
+
+    def _kept(self) -> str:
+        if self._run.position is None:
+            return "nothing that was saved before is lost; the same command continues the run"
+        done = self._feed.done(self._run.position)
+        return (
+            f"saved and safe: {done.documents:,} of {self._feed.total_documents:,} documents in {self._run.folder}; "
+            "the same command continues from there"
+        )
+
+    def _position(self) -> Position:
+        return self._run.position or Position.START
+
+
+def feed_of(section: RunSection, dataset: Dataset) -> Feed:
+    """The batches that a plan's `run` section makes of a dataset."""
+    return Feed(dataset, section.batch_tokens, seed=section.seed, epochs=section.epochs, documents=section.documents)
+
+
+def _dead_end(folder: Path, feed: Feed) -> Position | None:
+    """Where the run may have ended inside a batch under limits that are no longer the plan's."""
+    path = folder / RESOLVED
+    if not path.is_file():
+        return None
+    old = read_json(path)["run"]
+    if (old["epochs"], old["documents"]) == (feed.epochs, feed.documents):
+        return None
+    before = replace(feed, epochs=old["epochs"], documents=old["documents"])
+    return before.end if before.cut else None
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in _LIBRARIES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found

@@ -1,0 +1,69 @@
+"""The learner a run works with: one in this process, or a pool of them."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from headway.errors import RunError
+from headway.feed.feed import Feed
+from headway.learners import registry
+from headway.learners.base import Learner, MergeLearner, Setup
+from headway.machine.describe import free_memory, usable_cores
+from headway.plan.plan import Plan
+from headway.plan.values import Place
+from headway.run.budget import alone, for_head, resident
+from headway.run.launch.local import Pool
+from headway.run.launch.messages import Job
+from headway.run.launch.process import Servant
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a plan may use, with "decide for me" decided."""
+
+    workers: int
+    memory: int
+
+
+def means(workers: int | None, memory: int | None) -> Means:
+    """Workers and memory as given, or what this machine offers: its usable cores, a quarter of what is free."""
+    return Means(
+        workers=usable_cores() if workers is None else workers,
+        memory=free_memory() // 4 if memory is None else memory,
+    )
+
+
+def fitted(offered: Means, feed: Feed) -> Means:
+    """Never more workers than batches: a worker without a batch is only a cost."""
+    return replace(offered, workers=max(1, min(offered.workers, feed.total_batches)))
+
+
+def gather(plan: Plan, feed: Feed, folder: Path, means: Means) -> Learner:
+    """The learner of a plan, ready to restore and step."""
+    if means.workers == 1:
+        return _alone(plan, feed, folder, means.memory)
+    return _pool(plan, feed, folder, means)
+
+
+def _alone(plan: Plan, feed: Feed, folder: Path, memory: int) -> Learner:
+    # Before measuring what is held: the code a learner needs is part of it.
+    registry.prepare(plan.learner)
+    return registry.make(_setup(plan, feed, folder, Place(), alone(memory, resident())))
+
+
+def _pool(plan: Plan, feed: Feed, folder: Path, means: Means) -> Pool:
+    job = Job(registry.make, registry.prepare, plan.learner, feed.spec(), folder.absolute(), means.workers)
+    # The server loads and compiles in its own process while the head is made here.
+    servant = Servant(job)
+    try:
+        place = Place(rank=0, world=means.workers + 1)
+        head = registry.make(_setup(plan, feed, folder, place, for_head(means.memory)))
+        if not isinstance(head, MergeLearner) or head.parallel != "merge":
+            raise RunError("this learner cannot be trained by several workers; set workers = 1")
+        return Pool(head, servant, memory=means.memory)
+    except BaseException:
+        servant.close()
+        raise
+
+
+def _setup(plan: Plan, feed: Feed, folder: Path, place: Place, memory: int) -> Setup:
+    return Setup(section=plan.learner, dataset=feed.dataset, folder=folder, place=place, memory=memory)

@@ -1,0 +1,39 @@
+"""Numbers and times as people read them."""
+
+
+def count(amount: float) -> str:
+    """An exact count up to 99,999; above, three digits and a unit: "1.23 M"."""
+    if abs(amount) < 100_000:
+        return f"{amount:,.0f}"
+    # 999,950 would round to "1000 k": it is "1 M".
+    for size, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(amount) >= size * 0.9995:
+            return f"{amount / size:.3g} {unit}"
+    raise AssertionError(amount)
+
+
+def rate(per_second: float | None, what: str) -> str:
+    """ "1.23 M tokens/s"; an unmeasured rate says so."""
+    if per_second is None:
+        return f"- {what}/s"
+    shown = f"{per_second:.2g}" if 0 < per_second < 10 else count(per_second)
+    return f"{shown} {what}/s"
+
+
+def duration(seconds: float | None) -> str:
+    """ "0.42 s", "12.3 s", "3 min 05 s" or "2 h 07 min"; "-" when it is not known."""
+    if seconds is None:
+        return "-"
+    if seconds < 1:
+        return f"{seconds:.2f} s"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def percent(part: float, whole: float) -> str:
+    """ "42.0 %"; "-" of nothing."""
+    return f"{100 * part / whole:.1f} %" if whole else "-"

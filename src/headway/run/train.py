@@ -1,0 +1,97 @@
+"""From a plan to a trained run: choose the run, build the dataset, drive the learner."""
+
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from headway.data.config import DataSection
+from headway.learners import registry
+from headway.plan.fingerprint import resolved
+from headway.plan.load import load_plan, plan_from
+from headway.plan.plan import Kinds, Plan
+from headway.plan.source import override
+from headway.record.record import Listener
+from headway.run.building import plan_dataset
+from headway.run.choose import Mode, choose
+from headway.run.facts import facts
+from headway.run.folders import create
+from headway.run.listeners import tell, usual_listeners
+from headway.run.result import RunResult
+from headway.run.run import Run
+from headway.run.session import Beginning, session
+from headway.run.stop import Stop
+
+
+def train(
+    plan: Plan | Path | str,
+    *,
+    overrides: Sequence[str] = (),
+    runs_dir: Path | str = "runs",
+    datasets_dir: Path | str = "datasets",
+    mode: Mode = "auto",
+    listeners: Sequence[Listener] | None = None,
+) -> RunResult:
+    """Train what a plan describes, exactly once whatever happens: a run that was interrupted is continued.
+
+    `overrides` are texts like "learner.widths=[5,7]" or "workers=2". `mode` "auto" continues the newest run of the
+    plan if it is unfinished, "resume" insists on that, "new" starts another one. `listeners` are called with every
+    event; without any, a notebook or a terminal shows lines of progress, and () shows nothing.
+    """
+    kinds = plan_kinds()
+    wanted = read_plan(plan, overrides=overrides, kinds=kinds)
+    told = usual_listeners() if listeners is None else tuple(listeners)
+    choice = choose(wanted, runs=Path(runs_dir), kinds=kinds, mode=mode)
+    if choice.said is not None:
+        tell(told, "note", {"text": choice.said})
+    if choice.folder is not None and choice.finished:
+        return _as_it_stands(choice.folder)
+    source = None if isinstance(plan, Plan) else Path(plan)
+    with Stop() as stop, ExitStack() as held:
+        run = None if choice.folder is None else held.enter_context(Run(choice.folder, wanted, stop=stop))
+        began = time.perf_counter()
+        dataset = plan_dataset(wanted, Path(datasets_dir), listeners=told, stop=stop)
+        seconds = time.perf_counter() - began
+        # Only now: a build that is interrupted leaves no run behind.
+        if run is None:
+            run = held.enter_context(Run(create(Path(runs_dir), wanted.name), wanted, stop=stop))
+        beginning = Beginning(
+            plan_file=source, resumed=choice.folder is not None, warnings=choice.warnings, build_seconds=seconds
+        )
+        return session(run, dataset, beginning=beginning, listeners=told)
+
+
+def plan_kinds() -> Kinds:
+    """The section classes that plans may use."""
+    return Kinds(data=DataSection, learners=registry.kinds())
+
+
+def read_plan(plan: Plan | Path | str, *, overrides: Sequence[str] = (), kinds: Kinds | None = None) -> Plan:
+    """The validated plan in a file, or the given one, with overrides applied."""
+    kinds = kinds or plan_kinds()
+    if not isinstance(plan, Plan):
+        return load_plan(Path(plan), kinds=kinds, overrides=overrides)
+    if not overrides:
+        return plan
+    return plan_from(override(resolved(plan), overrides), folder=plan.folder, kinds=kinds)
+
+
+def _as_it_stands(folder: Path) -> RunResult:
+    """The result of a run that is already finished."""
+    known = facts(folder)
+    totals = known.totals or {}
+    return RunResult(
+        folder=folder,
+        status="finished",
+        resumed=True,
+        signal=None,
+        documents=totals.get("documents", known.documents),
+        tokens=totals.get("tokens", known.tokens),
+        learned_documents=0,
+        learned_tokens=0,
+        seconds=None,
+        build_seconds=None,
+        workers=None,
+        dataset=known.dataset,
+        totals=totals.get("learner", {}),
+    )

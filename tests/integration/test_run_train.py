@@ -1,0 +1,316 @@
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import counting
+import pytest
+
+from headway.data.dataset import open_dataset
+from headway.errors import DataError, PlanError, RunError
+from headway.record.record import read_record
+from headway.run.facts import facts
+from headway.run.lock import Lock
+from headway.run.result import RunResult
+from headway.run.train import Mode, read_plan, train
+
+pytestmark = pytest.mark.usefixtures("counting")
+Event = dict[str, Any]
+
+
+class Trained:
+    """Trains the demo plan of a test, with `section__key=value` settings, and keeps what was told."""
+
+    def __init__(self, plan: Path, shared: Path) -> None:
+        self.plan = plan
+        self.runs = plan.parent / "runs"
+        self.datasets = shared / "datasets"
+        self.told: list[Event] = []
+        self.then: Callable[[Event], None] = lambda event: None
+
+    def __call__(self, *, mode: Mode = "auto", **settings: Any) -> RunResult:
+        overrides = [f"{name.replace('__', '.')}={value}" for name, value in settings.items()]
+        return train(
+            self.plan,
+            overrides=overrides,
+            runs_dir=self.runs,
+            datasets_dir=self.datasets,
+            mode=mode,
+            listeners=[self.told.append, lambda event: self.then(event)],
+        )
+
+    def stopping_after(self, steps: int, number: int = signal.SIGINT) -> None:
+        """Send this process a signal once so many steps are on the record."""
+        left = steps
+
+        def stop(event: Event) -> None:
+            nonlocal left
+            left -= event["event"] == "saved"
+            if left == 0:
+                left = -1
+                os.kill(os.getpid(), number)
+
+        self.then = stop
+
+    def notes(self) -> list[str]:
+        return [event["text"] for event in self.told if event["event"] in ("note", "warned")]
+
+
+@pytest.fixture
+def trained(plan: Path, shared: Path) -> Trained:
+    return Trained(plan, shared)
+
+
+def words(result: RunResult) -> dict[str, int]:
+    assert result.dataset is not None
+    symbols = open_dataset(Path(result.dataset)).vocabulary.symbols
+    return {symbols[token]: number for token, number in counting.counts(result.folder).items()}
+
+
+def test_a_plan_becomes_a_finished_run(trained: Trained, expected: dict[str, int]) -> None:
+    result = trained()
+
+    assert (result.folder.name, result.status, result.resumed) == ("demo-001", "finished", False)
+    assert words(result) == expected
+    assert (result.documents, result.tokens) == (300, sum(expected.values()))
+    assert result.totals == {"tokens": sum(expected.values())}
+    assert facts(result.folder).status == "finished"
+    assert (result.folder / "plan.toml").read_text() == trained.plan.read_text()
+
+
+def test_speeds_are_measured_and_consistent(trained: Trained) -> None:
+    result = trained()
+
+    assert result.seconds
+    assert result.build_seconds is not None
+    assert result.tokens_per_second == result.tokens / result.seconds
+    assert result.documents_per_second == result.documents / result.seconds
+    assert result.tokens_per_second_end_to_end == result.tokens / (result.seconds + result.build_seconds)
+    assert result.documents_per_second_end_to_end == result.documents / (result.seconds + result.build_seconds)
+
+
+def test_a_stopped_run_is_saved_and_continued_exactly(trained: Trained, expected: dict[str, int]) -> None:
+    trained.stopping_after(3)
+    stopped = trained()
+    trained.then = lambda event: None
+    finished = trained()
+
+    assert (stopped.status, stopped.signal) == ("stopped", signal.SIGINT)
+    assert 0 < stopped.documents < 300
+    assert (finished.folder, finished.status, finished.resumed) == (stopped.folder, "finished", True)
+    assert stopped.learned_documents + finished.learned_documents == 300
+    assert words(finished) == expected
+    assert f"continuing {finished.folder}" in trained.notes()
+
+
+def test_sigterm_stops_as_well(trained: Trained) -> None:
+    trained.stopping_after(1, signal.SIGTERM)
+
+    result = trained()
+
+    assert (result.status, result.signal) == ("stopped", signal.SIGTERM)
+    assert facts(result.folder).status == "stopped"
+
+
+def test_a_stopped_build_leaves_as_its_signal_would_and_begins_no_run(
+    trained: Trained, plan: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "other.jsonl").write_text('{"text": "never seen before"}\n')
+    trained.datasets = tmp_path / "datasets"
+
+    def stop(event: Event) -> None:
+        if event["event"] == "build" and event["stage"] == "checking":
+            os.kill(os.getpid(), signal.SIGINT)
+
+    trained.then = stop
+
+    with pytest.raises(KeyboardInterrupt):
+        trained(data__sources=[str(tmp_path / "other.jsonl")])
+    assert not trained.runs.exists()
+
+
+def test_a_crashed_run_is_continued_from_its_last_save(trained: Trained, expected: dict[str, int]) -> None:
+    with pytest.raises(ZeroDivisionError):
+        trained(learner__fault="bug", learner__fault_at=4)
+    folder = trained.runs / "demo-001"
+    crashed = facts(folder)
+    rewritten = (folder / "plan.resolved.json").read_text().replace('"bug"', '""').replace(": 4", ": -1")
+    (folder / "plan.resolved.json").write_text(rewritten)
+
+    finished = trained()
+
+    assert crashed.status == "interrupted"
+    assert finished.folder == folder
+    assert finished.documents - finished.learned_documents == crashed.documents > 0
+    assert words(finished) == expected
+
+
+def test_after_a_finished_run_a_new_one_begins(trained: Trained) -> None:
+    assert [trained().folder.name, trained().folder.name] == ["demo-001", "demo-002"]
+
+
+def test_new_begins_another_run_beside_an_unfinished_one(trained: Trained) -> None:
+    trained.stopping_after(1)
+    trained()
+    trained.then = lambda event: None
+
+    assert trained(mode="new").folder.name == "demo-002"
+
+
+def test_resume_shows_a_finished_run_as_it_stands(trained: Trained) -> None:
+    first = trained()
+    again = trained(mode="resume")
+
+    assert again.folder == first.folder
+    assert (again.documents, again.tokens, again.totals) == (first.documents, first.tokens, first.totals)
+    assert (again.seconds, again.learned_documents, again.tokens_per_second) == (None, 0, None)
+    assert again.tokens_per_second_end_to_end is None
+    assert any("already finished" in note for note in trained.notes())
+
+
+def test_resume_without_a_run_is_an_error(trained: Trained) -> None:
+    with pytest.raises(RunError, match="no run of 'demo'"):
+        trained(mode="resume")
+
+
+def test_a_changed_plan_cannot_continue_and_all_changes_are_listed(trained: Trained) -> None:
+    trained.stopping_after(1)
+    trained()
+    trained.then = lambda event: None
+
+    with pytest.raises(PlanError) as caught:
+        trained(mode="resume", run__batch_tokens=2048, run__seed=5)
+    assert {"run.batch_tokens", "run.seed"} == {problem.split(":")[0] for problem in caught.value.problems}
+
+
+def test_without_resume_a_changed_plan_begins_a_new_run_and_says_so(trained: Trained) -> None:
+    trained.stopping_after(1)
+    trained()
+    trained.then = lambda event: None
+
+    result = trained(run__batch_tokens=2048)
+
+    assert result.folder.name == "demo-002"
+    assert any("demo-001 is unfinished" in note and "run.batch_tokens" in note for note in trained.notes())
+
+
+def test_a_careful_change_is_a_warning_on_the_record(trained: Trained) -> None:
+    trained.stopping_after(1)
+    trained()
+    trained.then = lambda event: None
+
+    result = trained(run__epochs=2)
+
+    assert result.documents == 600
+    assert any("run.epochs" in warning for warning in facts(result.folder).warnings)
+
+
+def test_memory_and_save_times_may_change(trained: Trained, expected: dict[str, int]) -> None:
+    trained.stopping_after(2)
+    trained()
+    trained.then = lambda event: None
+
+    result = trained(mode="resume", memory='"3GiB"', run__save_every='"1h"')
+
+    assert words(result) == expected
+
+
+def test_a_limit_inside_a_batch_cannot_be_moved_afterwards(trained: Trained) -> None:
+    result = trained(run__documents=101)
+    with (result.folder / "record.jsonl").open("rb+") as record:
+        # As if killed after the last save, before the record could say that the run is complete.
+        lines = record.readlines()
+        record.truncate(sum(len(line) for line in lines[:-1]))
+
+    for _ in range(2):
+        with pytest.raises(RunError, match="inside a batch"):
+            trained(mode="resume", run__documents=200)
+    assert trained(mode="resume", run__documents=101).documents == 101
+
+
+def test_two_runs_on_one_directory_are_refused(trained: Trained) -> None:
+    trained.stopping_after(1)
+    stopped = trained()
+    trained.then = lambda event: None
+    lock = Lock(stopped.folder)
+
+    for mode in ("auto", "resume"):
+        with pytest.raises(RunError, match=f"process {os.getpid()} on .* is training in .*demo-001"):
+            trained(mode=mode)
+    lock.close()
+    assert trained().folder == stopped.folder
+
+
+def test_changed_sources_do_not_continue_a_run(trained: Trained, plan: Path, tmp_path: Path, shared: Path) -> None:
+    corpus = tmp_path / "mine.jsonl"
+    corpus.write_bytes((shared / "corpus.jsonl").read_bytes())
+    sources = [str(corpus)]
+    trained.stopping_after(1)
+    trained(data__sources=sources)
+    trained.then = lambda event: None
+    with corpus.open("a") as file:
+        file.write('{"text": "one more"}\n')
+
+    with pytest.raises(RunError, match="their content has changed"):
+        trained(data__sources=sources)
+
+
+@pytest.mark.parametrize("fault", ["full", "raw-full"])
+def test_a_full_disk_says_what_is_safe_and_the_run_can_be_continued(trained: Trained, fault: str) -> None:
+    with pytest.raises(RunError, match=r"the disk is full(.|\n)*safe: [1-9][0-9]* of 300 documents"):
+        trained(learner__fault=fault, learner__fault_at=4)
+
+    ended = list(read_record(trained.runs / "demo-001" / "record.jsonl"))[-1]
+    assert (ended["event"], ended["reason"]) == ("finished", "failed")
+    assert facts(trained.runs / "demo-001").status == "interrupted"
+
+
+def test_a_full_disk_that_holds_the_record_too_is_no_traceback(
+    trained: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+
+    def full(descriptor: int, content: bytes) -> int:
+        if b'"event"' in content:
+            raise OSError(28, "No space left on device")
+        return write(descriptor, content)
+
+    trained.then = lambda event: monkeypatch.setattr(os, "write", full) if event["event"] == "saved" else None
+
+    with pytest.raises(RunError, match="the disk is full"):
+        trained()
+    monkeypatch.undo()
+
+
+def test_other_errors_of_a_learner_keep_their_type(trained: Trained) -> None:
+    with pytest.raises(DataError, match="shard 3 cannot be read"):
+        trained(learner__fault="unreadable", learner__fault_at=2)
+    assert any("shard 3" in note for note in trained.notes())
+
+
+def test_a_plan_object_is_as_good_as_a_file(plan: Path, shared: Path, tmp_path: Path) -> None:
+    given = replace(read_plan(plan), name="made")
+
+    result = train(
+        given, overrides=["run.documents=50"], runs_dir=tmp_path, datasets_dir=shared / "datasets", listeners=()
+    )
+
+    assert (result.folder.name, result.documents) == ("made-001", 50)
+    assert not (result.folder / "plan.toml").exists()
+
+
+def test_the_record_tells_the_run(trained: Trained) -> None:
+    result = trained()
+
+    events = [event["event"] for event in read_record(result.folder / "record.jsonl")]
+
+    assert events[0] == "run_started"
+    assert events[-1] == "finished"
+    assert {"step", "saved", "spans"} <= set(events)
+
+
+def test_too_little_memory_is_said_before_the_first_step(trained: Trained) -> None:
+    with pytest.raises(RunError, match="memory = 1 MiB is too little for 1 worker"):
+        trained(memory='"1MiB"')

@@ -1,0 +1,98 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headway.run.facts import facts
+from headway.run.lock import Lock
+
+Event = dict[str, Any]
+
+
+def started(time: float) -> Event:
+    return {"time": time, "event": "run_started", "workers": 2, "memory": 100, "dataset": "abc"}
+
+
+def step(time: float, documents: int) -> Event:
+    return {"time": time, "event": "step", "documents": documents, "tokens": 10 * documents, "metrics": {}, "steps": 1}
+
+
+def saved(time: float) -> Event:
+    return {"time": time, "event": "saved", "position": [0, 1], "seconds": 0.1}
+
+
+def resumed(time: float, documents: int) -> Event:
+    return {"time": time, "event": "resumed", "position": [0, 1], "documents": documents, "tokens": 10 * documents}
+
+
+def finished(time: float, reason: str, **totals: int) -> Event:
+    return {"time": time, "event": "finished", "position": [1, 0], "seconds": 1, "reason": reason, "totals": totals}
+
+
+def record(folder: Path, *events: Event) -> Path:
+    (folder / "record.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("reason", "status"), [("complete", "finished"), ("stopped", "stopped"), ("failed", "interrupted")]
+)
+def test_the_status_is_how_the_last_session_ended(tmp_path: Path, reason: str, status: str) -> None:
+    known = facts(record(tmp_path, started(1), step(2, 5), saved(3), finished(4, reason, documents=5)))
+
+    assert (known.status, known.documents, known.tokens, known.seconds) == (status, 5, 50, 3)
+    assert known.totals == {"documents": 5}
+    assert (known.workers, known.memory, known.dataset, known.started) == (2, 100, "abc", 1)
+
+
+def test_a_crash_leaves_what_was_saved(tmp_path: Path) -> None:
+    known = facts(record(tmp_path, started(1), step(2, 5), saved(3), step(4, 7)))
+
+    assert (known.status, known.documents) == ("interrupted", 5)
+
+
+def test_a_locked_folder_is_running_and_shows_every_step(tmp_path: Path) -> None:
+    record(tmp_path, started(1), step(2, 5), saved(3), step(4, 7))
+    lock = Lock(tmp_path)
+
+    known = facts(tmp_path)
+    lock.close()
+
+    assert (known.status, known.documents) == ("running", 12)
+
+
+def test_work_done_twice_counts_once_in_documents_and_twice_in_the_rate(tmp_path: Path) -> None:
+    first = [started(0), step(1, 5), saved(2), step(10, 5)]
+    second = [started(100), resumed(101, 5), step(102, 5), saved(110), finished(110, "complete")]
+
+    known = facts(record(tmp_path, *first, *second))
+
+    assert (known.documents, known.sessions, known.seconds) == (10, 2, 20)
+    assert known.documents_per_second == 15 / 20
+
+
+def test_a_session_that_died_before_it_resumed_loses_nothing(tmp_path: Path) -> None:
+    known = facts(record(tmp_path, started(0), step(1, 5), saved(2), started(100)))
+
+    assert known.documents == 5
+
+
+def test_a_session_from_the_start_counts_from_the_start(tmp_path: Path) -> None:
+    known = facts(record(tmp_path, started(0), step(1, 5), saved(2), started(100), step(101, 3), saved(102)))
+
+    assert known.documents == 3
+
+
+def test_without_a_record_nothing_is_invented(tmp_path: Path) -> None:
+    known = facts(tmp_path)
+
+    assert (known.status, known.documents, known.sessions) == ("interrupted", 0, 0)
+    unknown = (known.started, known.tokens_per_second, known.workers, known.memory, known.dataset, known.totals)
+    assert unknown == (None,) * 6
+
+
+def test_warnings_are_kept(tmp_path: Path) -> None:
+    assert facts(record(tmp_path, started(0), {"time": 1, "event": "warned", "text": "careful"})).warnings == (
+        "careful",
+    )
