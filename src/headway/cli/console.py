@@ -27,6 +27,7 @@ from headway.run.watch import Watch
 _MEMORY_SECONDS = 1.0
 _REFRESH_PER_SECOND = 4
 _NOTES = 4
+_WHOLE_LINES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,12 @@ def display(*, quiet: bool, json: bool, stream: TextIO) -> Display:
         return Display((screen,), screen)
     memory = Memory()
     return Display((Lines(stream, extra=memory.said),), nullcontext())
+
+
+def page(stream: TextIO) -> Console:
+    """A console for what stays on the screen: as wide as the terminal; into a file or a pipe, lines stay whole."""
+    console = Console(file=stream, highlight=False)
+    return console if console.is_terminal else Console(file=stream, highlight=False, width=_WHOLE_LINES)
 
 
 class JsonLines:

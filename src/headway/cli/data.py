@@ -120,7 +120,7 @@ def _print(values: dict[str, Any]) -> None:
         f"  tokenizer  {values['tokenizer'].get('name', '-')}" + (f" by {values['engine']}" if values["engine"] else "")
     )
     for reason, number in sorted(values["skipped"].items()):
-        print(f"  skipped    {number:,} documents: {reason}")
+        print(f"  skipped    {number:,} document{'s' if number != 1 else ''}: {reason}")
     if values["found"]:
         print("  found      nothing had to be built")
     else:

@@ -163,6 +163,6 @@ def _print_json(value: object) -> None:
 
 
 def _print_rich(table: Any) -> None:
-    from rich.console import Console
+    from headway.cli.console import page
 
-    Console(file=sys.stdout, highlight=False).print(table)
+    page(sys.stdout).print(table)

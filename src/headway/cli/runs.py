@@ -61,9 +61,9 @@ def _plain(known: "RunFacts") -> dict[str, Any]:
 
 
 def _print_table(runs: "list[RunFacts]") -> None:
-    from rich.console import Console
     from rich.table import Table
 
+    from headway.cli.console import page
     from headway.run.text import duration, rate
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="cyan")
@@ -74,13 +74,13 @@ def _print_table(runs: "list[RunFacts]") -> None:
     for known in runs:
         amounts = (f"{known.documents:,}", f"{known.tokens:,}", rate(known.tokens_per_second, "tokens"))
         table.add_row(known.name, known.status, _when(known.started), *amounts, duration(known.seconds))
-    Console(file=sys.stdout, highlight=False).print(table)
+    page(sys.stdout).print(table)
 
 
 def _print_facts(known: "RunFacts") -> None:
-    from rich.console import Console
     from rich.table import Table
 
+    from headway.cli.console import page
     from headway.plan.section import format_bytes
     from headway.run.text import duration, rate
 
@@ -105,7 +105,7 @@ def _print_facts(known: "RunFacts") -> None:
         table.add_row(name, json.dumps(value, ensure_ascii=False))
     for warning in known.warnings:
         table.add_row("warning", warning)
-    Console(file=sys.stdout, highlight=False).print(table)
+    page(sys.stdout).print(table)
 
 
 def _when(time: float | None) -> str:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from headway.cli.console import page
 from headway.plan.section import format_bytes
 from headway.run.result import RunResult
 from headway.run.text import duration, percent, rate
@@ -43,9 +44,9 @@ def as_json(result: RunResult) -> str:
 
 def show(result: RunResult, stream: TextIO) -> None:
     """Print the summary."""
-    console = Console(file=stream, highlight=False)
+    console = page(stream)
     console.print()
-    console.print(Text(last_line(result), style="bold"))
+    console.print(Text(last_line(result), style="bold"), soft_wrap=True)
     console.print()
     console.print(_facts(result))
     memory = _memory(result.folder)

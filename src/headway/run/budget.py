@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from headway.errors import RunError
 from headway.plan.section import format_bytes
@@ -12,9 +13,17 @@ LEAST = 16 << 20
 _HEAD_SHARE = 8
 
 
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What a plan allows, and for how many."""
+
+    total: int
+    workers: int
+
+
 def alone(total: int, held: int) -> int:
     """What one learner may hold when its process already holds `held`."""
-    return _enough(total - held, total=total, held=held, workers=1)
+    return _enough(total - held, held=held, need=held + LEAST, share=Share(total, 1))
 
 
 def for_head(total: int) -> int:
@@ -25,7 +34,9 @@ def for_head(total: int) -> int:
 def for_worker(total: int, held: int, workers: int) -> int:
     """What each of several workers may hold when all processes together already hold `held`."""
     left = (total - held - for_head(total)) // workers - COPIED_PER_WORKER
-    return _enough(left, total=total, held=held, workers=workers)
+    least = held + workers * (LEAST + COPIED_PER_WORKER)
+    need = max(least + LEAST, least * _HEAD_SHARE // (_HEAD_SHARE - 1))
+    return _enough(left, held=held, need=need, share=Share(total, workers))
 
 
 def resident(pids: Sequence[int] | None = None) -> int:
@@ -35,12 +46,11 @@ def resident(pids: Sequence[int] | None = None) -> int:
     return resident_bytes([os.getpid()] if pids is None else list(pids)) or 0
 
 
-def _enough(left: int, *, total: int, held: int, workers: int) -> int:
+def _enough(left: int, *, held: int, need: int, share: Share) -> int:
     if left >= LEAST:
         return left
-    need = total + (LEAST - left) * workers
     raise RunError(
-        f"memory = {format_bytes(total)} is too little for {workers} worker{'s' if workers > 1 else ''}: "
-        f"{format_bytes(held)} are in use before the first step. "
-        f"Set memory to {format_bytes(need + (1 << 20))} or more, or use fewer workers"
+        f"memory = {format_bytes(share.total)} is too little for {share.workers} "
+        f"worker{'s' if share.workers > 1 else ''}: {format_bytes(held)} are in use before the first step. "
+        f"Set memory to {(need >> 20) + 1}MiB or more, or use fewer workers"
     )

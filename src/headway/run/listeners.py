@@ -38,26 +38,23 @@ class Lines:
 
     def __call__(self, event: dict[str, Any]) -> None:
         """Take in one event and perhaps print a line."""
-        was_training = self._watch.training
         self._watch(event)
         kind = event["event"]
         if kind in _ALWAYS:
             warning = "warning: " if kind == "warned" else ""
             self._print(warning + event[_ALWAYS[kind]])
         elif kind == "run_started":
+            self._due = event["time"] + self._seconds
             self._print(f"training {event['run']} with {event['workers']} worker{'s' if event['workers'] > 1 else ''}")
-        elif kind == "finished" or self._is_due(event["time"], restart=was_training != self._watch.training):
+        elif kind == "finished" or self._is_due(event["time"]):
             extra = self._extra()
             self._print(self._watch.line() + (f" | {extra}" if extra else ""))
 
-    def _is_due(self, now: float, *, restart: bool) -> bool:
-        if self._due is None or restart:
+    def _is_due(self, now: float) -> bool:
+        is_due = self._due is not None and now >= self._due
+        if self._due is None or is_due:
             self._due = now + self._seconds
-            return False
-        if now < self._due:
-            return False
-        self._due = now + self._seconds
-        return True
+        return is_due
 
     def _print(self, text: str) -> None:
         if self._gone:

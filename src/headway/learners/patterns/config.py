@@ -23,6 +23,8 @@ class Section:
     """What identifies a pattern: KATO's SHA-1 name, or a faster key with no meaning outside this memory."""
     metadata: Literal["none", "documents"] = "none"
     """Whether each pattern remembers the documents that began with it at its level, as KATO's trainer notes them."""
+    source: str = "dataset"
+    """What noted documents are called: `<source>_sample_<number>`."""
     compact_after: Annotated[int, Ge(2), FREE] = 64
     """How many runs of one size may pile up before they are merged in the background."""
 

@@ -18,7 +18,7 @@ from headway.data.vocabulary import Vocabulary
 from headway.learners.patterns import digest, kernels
 from headway.learners.patterns.config import Section
 from headway.learners.patterns.marks import sentence_marks
-from headway.learners.patterns.naming import name_of, pieces
+from headway.learners.patterns.namer import Namer, blank_digests
 from headway.learners.patterns.tally import Keys, Offsets, Symbols, Tally, tally
 
 _NO_MARKS: NDArray[np.uint8] = np.zeros(0, np.uint8)
@@ -50,31 +50,6 @@ class _Table:
 
     def __len__(self) -> int:
         return len(self.starts)
-
-
-class Namer:
-    """Names of sequences by KATO's rule, for one vocabulary."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        flat, offsets = pieces(vocabulary.symbols)
-        self._pieces = np.concatenate([flat, np.zeros(16, np.uint8)])
-        self._spans = (offsets[:-1] << 16) | np.diff(offsets)
-
-    def tokens(self, ids: Symbols, starts: Offsets, lengths: NDArray[Any]) -> NDArray[np.uint32]:
-        """Digests of level-0 patterns."""
-        return digest.token_names(ids, starts, lengths, self._pieces, self._spans)
-
-    def parents(self, children: NDArray[np.uint32], starts: Offsets, lengths: NDArray[Any]) -> NDArray[np.uint32]:
-        """Digests of patterns whose symbols are names."""
-        return digest.parent_names(children, starts, lengths)
-
-    def blanks(self, lengths: NDArray[Any]) -> NDArray[np.uint32]:
-        """Digests of patterns whose symbols are all the empty name, as a level above one of width 1 sees them."""
-        digests = np.empty((len(lengths), 5), np.uint32)
-        for length in np.unique(lengths).tolist():
-            name = bytes.fromhex(name_of([[""]] * length))
-            digests[lengths == length] = np.frombuffer(name, ">u4")
-        return digests
 
 
 class Hierarchy:
@@ -123,7 +98,7 @@ class Hierarchy:
         self, children: NDArray[np.uint32] | None, symbols: Keys, table: _Table, *, blank: bool
     ) -> tuple[Keys, NDArray[np.uint32] | None]:
         if blank and self._kato:
-            names = self._namer.blanks(table.lengths)
+            names = blank_digests(table.lengths)
         elif children is not None:
             names = self._namer.parents(children, table.starts, table.lengths)
         else:

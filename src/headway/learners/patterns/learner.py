@@ -21,6 +21,7 @@ from headway.learners.patterns.hierarchy import Hierarchy
 from headway.learners.patterns.manifest import RUNS, Identity, Manifest, read_manifest
 from headway.learners.patterns.naming import UNICODE_VERSION
 from headway.learners.patterns.spool import KEPT, Spool
+from headway.lock import Lock
 from headway.plan.values import Position
 
 FOLDER = "memory"
@@ -41,6 +42,7 @@ class PatternLearner:
         self._vocabulary = dataset.vocabulary
         self._manifest = Manifest(_identity(section, self._vocabulary, dataset.tokenizer["name"]))
         self._levels = len(section.widths)
+        self._lock: Lock | None = None
         self._hierarchy = Hierarchy(
             section,
             self._vocabulary,
@@ -95,6 +97,8 @@ class PatternLearner:
     def restore(self, folder: Path) -> Position | None:
         """Take up the saved state and remove files that no manifest names."""
         del folder
+        if self._lock is None:
+            self._lock = Lock(self._folder, doing="training")
         saved = read_manifest(self._folder)
         if saved is not None:
             _check(saved.identity, self._manifest.identity, self._folder)
@@ -112,6 +116,8 @@ class PatternLearner:
         """Stop the threads; what was not saved is lost."""
         self._spool.close()
         self._compactor.close()
+        if self._lock is not None:
+            self._lock.close()
 
     def totals(self) -> dict[str, Any]:
         """What the memory holds as of the last save or adoption."""
@@ -160,6 +166,7 @@ def _identity(section: Section, vocabulary: Vocabulary, tokenizer: str) -> Ident
         metadata=section.metadata,
         vocabulary=vocabulary.digest,
         tokenizer=tokenizer,
+        source=section.source,
     )
 
 

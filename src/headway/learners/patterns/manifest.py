@@ -32,7 +32,7 @@ class Identity:
     metadata: str
     vocabulary: str
     tokenizer: str
-    dataset_name: str = ""
+    source: str
 
     def to_json(self) -> dict[str, Any]:
         """As it stands in the manifest."""

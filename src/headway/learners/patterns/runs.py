@@ -19,6 +19,7 @@ from pyarrow import ipc
 
 from headway.durable import checksum
 from headway.errors import MemoryDamage
+from headway.learners.patterns import kernels
 from headway.learners.patterns.tally import Keys, Offsets, Symbols, Tally, empty, join
 
 BATCH_ROWS = 1 << 18
@@ -132,6 +133,15 @@ class _Stored:
         symbols = self.symbols[offsets[0] : offsets[-1]]
         return Tally(self.keys[low:high], self.counts[low:high].astype(np.uint64), offsets - offsets[0], symbols)
 
+    def pick(self, rows: NDArray[np.int64]) -> Tally:
+        starts = self.offsets[rows].astype(np.int64)
+        lengths = self.offsets[rows + 1] - starts
+        offsets = np.empty(len(rows) + 1, np.int64)
+        symbols = np.empty(int(lengths.sum()), self.symbols.dtype)
+        every = np.arange(len(rows), dtype=np.uint32)
+        kernels.gather(every, starts, lengths, self.symbols, offsets, symbols)
+        return Tally(self.keys[rows], self.counts[rows].astype(np.uint64), offsets, symbols)
+
 
 class RunReader:
     """A run file in memory-mapped form; opening checks every byte against the manifest."""
@@ -192,6 +202,16 @@ class RunReader:
                 return
             yield row
             rank += 1
+
+    def locate(self, keys: Keys, wanted: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.int64], Tally]]:
+        """Those of the ascending `keys` still `wanted` that this run holds: their places in `keys`, and a row for each."""
+        for batch in self.batches:
+            low, high = np.searchsorted(keys, batch.keys[0]), np.searchsorted(keys, batch.keys[-1], side="right")
+            places = low + np.flatnonzero(wanted[low:high])
+            rows = np.searchsorted(batch.keys, keys[places])
+            hit = batch.keys[np.minimum(rows, len(batch) - 1)] == keys[places]
+            if hit.any():
+                yield places[hit], batch.pick(rows[hit])
 
     def close(self) -> None:
         """Let go of the file; views handed out stay valid."""

@@ -1,0 +1,158 @@
+"""One level of a memory: what its run files say together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headway.data.vocabulary import Vocabulary
+from headway.errors import MemoryDamage
+from headway.learners.patterns import kernels
+from headway.learners.patterns.compact import merged
+from headway.learners.patterns.namer import Namer, blank_digests, keys_of
+from headway.learners.patterns.runs import RunFile, RunReader
+from headway.learners.patterns.tally import Keys, Tally, empty, join, merge
+
+Digests = NDArray[np.uint32]
+
+
+class LevelStore:
+    """Sequences, counts and names of one level; the level below resolves what its symbols stand for."""
+
+    def __init__(self, folder: Path, runs: Sequence[RunFile], *, below: LevelStore | None, width: int, kato: bool) -> None:
+        self.below = below
+        self.width = width
+        self.runs = list(runs)
+        self._folder = folder
+        self._kato = kato
+        self._namer: Namer | None = None
+
+    @classmethod
+    def tokens(cls, folder: Path, runs: Sequence[RunFile], *, width: int, vocabulary: Vocabulary, kato: bool) -> LevelStore:
+        """Level 0, whose symbols are tokens."""
+        store = cls(folder, runs, below=None, width=width, kato=kato)
+        store._namer = Namer(vocabulary)
+        return store
+
+    @cached_property
+    def readers(self) -> list[RunReader]:
+        """The run files, opened and verified on first use."""
+        return [RunReader(self._folder, run) for run in self.runs]
+
+    @property
+    def blank(self) -> bool:
+        """Whether this level has no names to give upward: width 1 above level 0."""
+        return self.width == 1 and self.below is not None
+
+    def merged(self) -> Iterator[Tally]:
+        """All patterns in order of key, piece by piece."""
+        return merged(self.readers)
+
+    @cached_property
+    def unique(self) -> int:
+        """How many different patterns there are."""
+        if len(self.runs) <= 1:
+            return sum(run.rows for run in self.runs)
+        return sum(len(part) for part in self.merged())
+
+    def find(self, key: int) -> Tally:
+        """All patterns with this key: none, one, or more if sequences share it by chance."""
+        parts = [row for reader in self.readers for row in reader.find(key)]
+        return merge(parts) if parts else empty(np.uint64)
+
+    def sequences(self, keys: Keys) -> Tally:
+        """One pattern for each of these ascending, different keys; MemoryDamage when one is not there."""
+        missing = np.ones(len(keys), bool)
+        parts: list[Tally] = []
+        order: list[NDArray[np.int64]] = []
+        for reader in self.readers:
+            for wanted, rows in reader.locate(keys, missing):
+                parts.append(rows)
+                order.append(wanted)
+                missing[wanted] = False
+        if missing.any():
+            key = int(keys[np.argmax(missing)])
+            raise MemoryDamage(
+                f"a pattern above names {key:016x}..., which level {self.number} does not hold; restore from a copy"
+            )
+        return _in_order(join(parts), np.concatenate(order)) if parts else empty(np.uint64)
+
+    @property
+    def number(self) -> int:
+        """The level, counted from the tokens."""
+        return 0 if self.below is None else self.below.number + 1
+
+    def digests(self, patterns: Tally) -> Digests:
+        """The names of patterns of this level; MemoryDamage when a sequence does not hash to its key."""
+        starts, lengths = patterns.offsets[:-1], patterns.lengths
+        if self._namer is not None:
+            digests = self._namer.tokens(patterns.symbols, starts, lengths)
+        elif self.below is None or self.below.blank:
+            digests = blank_digests(lengths)
+        else:
+            digests = self._from_children(self.below, patterns)
+        if self._kato:
+            for i in np.flatnonzero(keys_of(digests) != patterns.keys).tolist():
+                digests[i] = self._resolve(patterns.cut(i, i + 1))
+        return digests
+
+    def _from_children(self, below: LevelStore, patterns: Tally) -> Digests:
+        children, at = np.unique(patterns.symbols, return_inverse=True)
+        names = below.digests(below.sequences(children))
+        return parent_digests(names[at], patterns)
+
+    def _resolve(self, pattern: Tally) -> NDArray[np.uint32]:
+        """The name of one pattern some of whose children share their keys with others: the choice that fits its key."""
+        if self.below is not None and not self.below.blank:
+            found = [self.below.find(key) for key in pattern.symbols.tolist()]
+            for names in _choices([self.below.digests(each) for each in found]):
+                digest = parent_digests(names, pattern)
+                if keys_of(digest)[0] == pattern.keys[0]:
+                    return digest[0]
+        raise MemoryDamage(
+            f"level {self.number}: the sequence stored under {int(pattern.keys[0]):016x}... does not hash to that name; "
+            "restore the memory from a copy"
+        )
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for reader in self.__dict__.pop("readers", []):
+            reader.close()
+
+
+def parent_digests(children: Digests, patterns: Tally) -> Digests:
+    """Names of patterns from the names of all their children, one after another."""
+    from headway.learners.patterns.digest import parent_names
+
+    return parent_names(children, patterns.offsets[:-1], patterns.lengths)
+
+
+def _choices(options: Sequence[Digests]) -> Iterator[Digests]:
+    if not options:
+        yield np.zeros((0, 5), np.uint32)
+        return
+    for first in options[0]:
+        for rest in _choices(options[1:]):
+            yield np.concatenate([first[None, :], rest])
+
+
+def _in_order(rows: Tally, places: NDArray[np.int64]) -> Tally:
+    """Rows rearranged so that row i goes to place `places[i]`."""
+    source = np.empty(len(places), np.uint32)
+    source[places] = np.arange(len(places), dtype=np.uint32)
+    return pick(rows, source)
+
+
+def pick(rows: Tally, which: NDArray[Any]) -> Tally:
+    """Some rows of a tally, in the order asked for."""
+    which = which.astype(np.uint32)
+    lengths = rows.lengths
+    offsets = np.empty(len(which) + 1, np.int64)
+    symbols = np.empty(int(lengths[which].sum()), rows.symbols.dtype)
+    kernels.gather(which, rows.offsets[:-1], lengths, rows.symbols, offsets, symbols)
+    return Tally(rows.keys[which], rows.counts[which], offsets, symbols)

@@ -1,0 +1,275 @@
+"""A pattern memory, opened: look up, iterate, rank, decode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+
+from headway.data.vocabulary import Vocabulary
+from headway.durable import read_json
+from headway.errors import MemoryDamage, RunError
+from headway.learners.patterns import arrow, maintain, notes
+from headway.learners.patterns.learner import FOLDER, VOCABULARY
+from headway.learners.patterns.level import LevelStore, pick
+from headway.learners.patterns.manifest import NAME, RUNS, Manifest, read_manifest
+from headway.learners.patterns.namer import PREFIX, keys_of, names_of
+from headway.learners.patterns.tally import Tally, join
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from headway.learners.patterns.verify import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One pattern: its name, how often it was learned, and its symbols: token strings, or names of the level below."""
+
+    name: str
+    frequency: int
+    length: int
+    symbols: tuple[str, ...]
+    level: int
+    raw: tuple[int, ...] = field(repr=False, compare=False)
+
+
+class Level:
+    """All patterns of one level."""
+
+    def __init__(self, memory: Memory, store: LevelStore, manifest: Manifest) -> None:
+        self._memory = memory
+        self.store = store
+        self.number = store.number
+        self.width = store.width
+        self.observed = manifest.observed(store.number)
+        self.bytes = sum(run.bytes for run in store.runs)
+        self.runs = len(store.runs)
+
+    @property
+    def unique(self) -> int:
+        """How many different patterns there are."""
+        return self.store.unique
+
+    @property
+    def repeats(self) -> float | None:
+        """The share of what was learned that had been learned before; None when nothing was."""
+        return 1 - self.unique / self.observed if self.observed else None
+
+    def __len__(self) -> int:
+        return self.unique
+
+    def __iter__(self) -> Iterator[Pattern]:
+        for part in self.store.merged():
+            yield from self.patterns(part)
+
+    def to_arrow(self) -> pa.Table:
+        """A table with the columns name, frequency, length and symbols, in order of name."""
+        return arrow.table(self.store, self._memory.vocabulary)
+
+    def top(self, number: int) -> list[Pattern]:
+        """The most frequent patterns, the first by name among equals."""
+        best: Tally | None = None
+        for part in self.store.merged():
+            rows = join([best, part]) if best is not None else part
+            order = np.lexsort((rows.keys, ~rows.counts))[:number]
+            best = pick(rows, order)
+        return [] if best is None else list(self.patterns(best))
+
+    def patterns(self, rows: Tally) -> Iterator[Pattern]:
+        """Rows of this level as patterns."""
+        names = names_of(self.store.digests(rows))
+        bounds, raw = rows.offsets.tolist(), rows.symbols.tolist()
+        shown = self._memory.shown(self.number, rows.symbols)
+        for i, name in enumerate(names):
+            low, high = bounds[i], bounds[i + 1]
+            yield Pattern(
+                name, int(rows.counts[i]), high - low, tuple(shown[low:high]), self.number, tuple(raw[low:high])
+            )
+
+
+class Memory:
+    """A memory folder, read as its manifest was when it was opened."""
+
+    def __init__(self, folder: Path) -> None:
+        manifest = read_manifest(folder)
+        if manifest is None:
+            raise RunError(f"{folder} holds no memory ({NAME} is missing); train one with: headway train PLAN")
+        self.folder = folder
+        self.manifest = manifest
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The symbols behind token ids."""
+        path = self.folder / VOCABULARY
+        if not path.exists():
+            raise MemoryDamage(f"{path} is missing; restore it from a copy")
+        vocabulary = Vocabulary.from_json(read_json(path))
+        if vocabulary.digest != self.manifest.identity.vocabulary:
+            raise MemoryDamage(f"{path} is not the vocabulary this memory was made with; restore it from a copy")
+        return vocabulary
+
+    @cached_property
+    def levels(self) -> list[Level]:
+        """All levels, from the tokens upward."""
+        identity, runs = self.manifest.identity, self.folder / RUNS
+        kato = identity.names == "kato"
+        store: LevelStore | None = None
+        levels: list[Level] = []
+        for number, width in enumerate(identity.widths):
+            files = self.manifest.level(number)
+            if store is None:
+                store = LevelStore.tokens(runs, files, width=width, vocabulary=self.vocabulary, kato=kato)
+            else:
+                store = LevelStore(runs, files, below=store, width=width, kato=kato)
+            levels.append(Level(self, store, self.manifest))
+        return levels
+
+    def level(self, number: int) -> Level:
+        """One level; an error that says which there are when there is no such one."""
+        if not 0 <= number < len(self.levels):
+            raise RunError(f"{self.folder} has levels 0 to {len(self.levels) - 1}, not {number}")
+        return self.levels[number]
+
+    def __len__(self) -> int:
+        return sum(level.unique for level in self.levels)
+
+    def __iter__(self) -> Iterator[Pattern]:
+        return self.patterns()
+
+    def patterns(self, level: int | None = None) -> Iterator[Pattern]:
+        """All patterns of one level, or of every level, in order of name."""
+        for each in self.levels if level is None else [self.level(level)]:
+            yield from each
+
+    def get(self, name: str) -> Pattern | None:
+        """The pattern with this name, with or without `PTRN|`; None when it was never learned."""
+        text = name.removeprefix(PREFIX)
+        if len(text) != 40 or set(text) - set("0123456789abcdef"):
+            raise RunError(f"{name!r} is not a pattern name; a name is PTRN| and 40 hex digits in lower case")
+        if self.manifest.identity.names != "kato":
+            raise RunError(f"{self.folder} was trained with names = \"internal\" and cannot look names up; iterate over it")
+        for level in self.levels:
+            for pattern in level.patterns(level.store.find(int(text[:16], 16))):
+                if pattern.name == PREFIX + text:
+                    return pattern
+        return None
+
+    def __getitem__(self, name: str) -> Pattern:
+        found = self.get(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.get(name) is not None
+
+    def top(self, number: int, level: int = 0) -> list[Pattern]:
+        """The most frequent patterns of a level."""
+        return self.level(level).top(number)
+
+    def text(self, pattern: Pattern) -> str:
+        """The text a pattern of any level stands for."""
+        return self.vocabulary.decode(self.tokens(pattern))
+
+    def tokens(self, pattern: Pattern) -> list[int]:
+        """The token ids a pattern of any level stands for."""
+        symbols = np.array(pattern.raw, np.uint64)
+        for number in range(pattern.level, 0, -1):
+            below = self.levels[number - 1].store
+            if below.blank:
+                return []
+            keys, at = np.unique(symbols, return_inverse=True)
+            rows = below.sequences(keys)
+            symbols = pick(rows, at).symbols
+        return symbols.tolist()
+
+    def metadata(self, pattern: Pattern) -> dict[str, list[str]]:
+        """What KATO's trainer notes of the documents that began with this pattern; empty when none was noted."""
+        return notes.metadata(self.folder / RUNS, self.manifest, pattern.level, pattern.name)
+
+    def shown(self, level: int, symbols: Any) -> list[str]:
+        """The symbols of a level as strings."""
+        if level == 0:
+            table = self.vocabulary.symbols
+            return [table[number] for number in symbols.tolist()]
+        below = self.levels[level - 1].store
+        if below.blank:
+            return [""] * len(symbols)
+        keys, at = np.unique(symbols, return_inverse=True)
+        names = names_of(below.digests(below.sequences(keys))) if len(keys) else []
+        return [names[i] for i in at.tolist()]
+
+    def stats(self) -> dict[str, Any]:
+        """Counts and sizes, ready for JSON."""
+        return {
+            "folder": str(self.folder),
+            "documents": self.manifest.documents,
+            "tokens": self.manifest.tokens,
+            "names": self.manifest.identity.names,
+            "bytes": sum(level.bytes for level in self.levels),
+            "levels": [
+                {
+                    "level": level.number,
+                    "width": level.width,
+                    "unique": level.unique,
+                    "observed": level.observed,
+                    "repeats": level.repeats,
+                    "runs": level.runs,
+                    "bytes": level.bytes,
+                    "bytes_per_pattern": level.bytes / level.unique if level.unique else None,
+                }
+                for level in self.levels
+            ],
+        }
+
+    def verify(self) -> Report:
+        """Check every invariant; the report lists what is wrong."""
+        from headway.learners.patterns.verify import verify
+
+        return verify(self)
+
+    def repair(self) -> list[str]:
+        """Remove files that the manifest does not name; their names."""
+        return maintain.remove_orphans(self.folder)
+
+    def compact(self) -> dict[str, Any]:
+        """Merge all runs of each level into one; bytes and runs before and after."""
+        before = self.stats()
+        self.close()
+        self.manifest = maintain.compact_all(self.folder)
+        after = self.stats()
+        return {"before": before, "after": after}
+
+    def export(self, path: Path | str, *, format: Literal["parquet", "jsonl", "csv"], level: int | None = None) -> int:
+        """Write all patterns (of one level) to a file; how many."""
+        from headway.learners.patterns.export import export
+
+        return export(self, Path(path), format=format, level=level)
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for level in self.__dict__.pop("levels", []):
+            level.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+def open_memory(path: Path | str) -> Memory:
+    """The memory in a memory folder or in a run folder."""
+    folder = Path(path)
+    if not folder.exists():
+        raise RunError(f"{folder} does not exist; list runs with: headway runs list")
+    return Memory(folder / FOLDER if (folder / FOLDER).is_dir() else folder)
+
+
+__all__ = ["Level", "Memory", "Pattern", "keys_of", "open_memory"]
