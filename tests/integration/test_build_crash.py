@@ -71,7 +71,7 @@ def test_killing_builder_or_worker_anywhere_changes_no_byte(folder, tokenizer):
             builder.wait(60)
         elif builder.poll() is None:
             builder.kill()
-        out, error = builder.communicate(timeout=60)
+        _, error = builder.communicate(timeout=60)
         if builder.returncode == 0:
             break
         killed += 1
@@ -92,5 +92,5 @@ def test_no_worker_outlives_its_builder(folder):
     builder.kill()
     builder.communicate(timeout=60)
 
-    gone, alive = psutil.wait_procs(workers, timeout=20)
+    _, alive = psutil.wait_procs(workers, timeout=20)
     assert alive == []

@@ -10,9 +10,9 @@ import pytest
 
 from headway.data.dataset import open_dataset
 from headway.errors import DataError, PlanError, RunError
+from headway.lock import Lock
 from headway.record.record import read_record
 from headway.run.facts import facts
-from headway.run.lock import Lock
 from headway.run.result import RunResult
 from headway.run.train import Mode, read_plan, train
 
@@ -234,10 +234,10 @@ def test_two_runs_on_one_directory_are_refused(trained: Trained) -> None:
     trained.stopping_after(1)
     stopped = trained()
     trained.then = lambda event: None
-    lock = Lock(stopped.folder)
+    lock = Lock(stopped.folder, doing="training")
 
     for mode in ("auto", "resume"):
-        with pytest.raises(RunError, match=f"process {os.getpid()} on .* is training in .*demo-001"):
+        with pytest.raises(RunError, match=f"process {os.getpid()} on .* is training in .*demo-001.*--new"):
             trained(mode=mode)
     lock.close()
     assert trained().folder == stopped.folder

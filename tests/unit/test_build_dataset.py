@@ -11,6 +11,7 @@ from headway.data import shards
 from headway.data.build import BuildStopped, build
 from headway.data.config import DataSection
 from headway.data.lock import BuildLock
+from headway.data.site import _Shift
 from headway.data.worker import Start
 from headway.errors import DataError, RunError
 
@@ -40,7 +41,8 @@ def built(corpus, cache="cache", *, workers=1, progress=None, stop=None, memory=
 @pytest.fixture
 def idle_builder(monkeypatch):
     """A builder that leaves all work to its workers: a small corpus is done before they have started."""
-    monkeypatch.setattr("headway.data.site._Shift._next", lambda shift: None)
+    take = _Shift._next
+    monkeypatch.setattr(_Shift, "_next", lambda shift: take(shift) if len(shift._jobs) == 1 else None)
 
 
 def texts_of(dataset):
@@ -334,7 +336,7 @@ def test_an_error_in_a_worker_is_the_builders_error(broken, idle_builder):
 def test_a_defect_in_a_worker_shows_its_traceback(corpus, idle_builder, monkeypatch):
     monkeypatch.setattr("headway.data.site.Start", lambda recipe, folder: Start(recipe, None))
 
-    with pytest.raises(RuntimeError, match="(?s)build worker failed.*Traceback"):
+    with pytest.raises(RuntimeError, match=r"(?s)build worker failed.*Traceback"):
         built(corpus, workers=2)
 
 
@@ -359,7 +361,7 @@ def test_a_disk_that_is_full_keeps_what_is_done(corpus, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr("headway.data.maker.make_durable", full)
-        with pytest.raises(RunError, match="the disk is full.*shards that are complete are kept"):
+        with pytest.raises(RunError, match=r"the disk is full.*shards that are complete are kept"):
             built(corpus)
 
     dataset = built(corpus)

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from headway.lock import Lock
 from headway.run.facts import facts
-from headway.run.lock import Lock
 
 Event = dict[str, Any]
 
@@ -54,7 +54,7 @@ def test_a_crash_leaves_what_was_saved(tmp_path: Path) -> None:
 
 def test_a_locked_folder_is_running_and_shows_every_step(tmp_path: Path) -> None:
     record(tmp_path, started(1), step(2, 5), saved(3), step(4, 7))
-    lock = Lock(tmp_path)
+    lock = Lock(tmp_path, doing="training")
 
     known = facts(tmp_path)
     lock.close()
@@ -69,7 +69,7 @@ def test_work_done_twice_counts_once_in_documents_and_twice_in_the_rate(tmp_path
     known = facts(record(tmp_path, *first, *second))
 
     assert (known.documents, known.sessions, known.seconds) == (10, 2, 20)
-    assert known.documents_per_second == 15 / 20
+    assert known.documents_per_second == 15 / (10 + 1)
 
 
 def test_a_session_that_died_before_it_resumed_loses_nothing(tmp_path: Path) -> None:

@@ -47,7 +47,8 @@ def run(options: argparse.Namespace) -> int:
     """Do what the action says."""
     from headway.learners.patterns.memory import open_memory
 
-    return _DO[options.action](open_memory(options.memory), options)
+    with open_memory(options.memory) as memory:
+        return _DO[options.action](memory, options)
 
 
 def _stats(memory: "Memory", options: argparse.Namespace) -> int:
@@ -76,12 +77,9 @@ def _top(memory: "Memory", options: argparse.Namespace) -> int:
 def _show(memory: "Memory", options: argparse.Namespace) -> int:
     from headway.errors import HeadwayError
 
-    try:
-        found = memory[options.pattern]
-    except KeyError as cause:
-        raise HeadwayError(
-            f"there is no pattern {options.pattern} in {options.memory}; look with: headway memory top"
-        ) from cause
+    found = memory.get(options.pattern)
+    if found is None:
+        raise HeadwayError(f"there is no pattern {options.pattern} in {options.memory}; look with: headway memory top")
     values = _plain(memory, found)
     if options.json:
         _print_json(values)
@@ -106,18 +104,38 @@ def _verify(memory: "Memory", options: argparse.Namespace) -> int:
 
 
 def _repair(memory: "Memory", options: argparse.Namespace) -> int:
-    return _done(memory.repair(), options, f"{options.memory}: repaired")
+    removed = memory.repair()
+    if options.json:
+        _print_json({"removed": removed})
+        return 0
+    for name in removed:
+        print(f"removed {name}")
+    print(f"{options.memory}: {len(removed)} file{'s' if len(removed) != 1 else ''} removed that no manifest names")
+    return 0
 
 
 def _compact(memory: "Memory", options: argparse.Namespace) -> int:
-    return _done(memory.compact(), options, f"{options.memory}: compacted")
+    changed = memory.compact()
+    if options.json:
+        _print_json(changed)
+        return 0
+    from headway.plan.section import format_bytes
+
+    before, after = changed["before"], changed["after"]
+    runs = [sum(level["runs"] for level in stats["levels"]) for stats in (before, after)]
+    sizes = [format_bytes(stats["bytes"]) for stats in (before, after)]
+    print(f"{options.memory}: {runs[0]} runs with {sizes[0]} are now {runs[1]} with {sizes[1]}")
+    return 0
 
 
 def _export(memory: "Memory", options: argparse.Namespace) -> int:
     level = None if options.level is None else _level(memory, options.level)
-    return _done(
-        memory.export(options.output, format=options.format, level=level), options, f"{options.output}: written"
-    )
+    patterns = memory.export(options.output, format=options.format, level=level)
+    if options.json:
+        _print_json({"file": str(options.output), "format": options.format, "patterns": patterns})
+    else:
+        print(f"{options.output}: {patterns:,} patterns")
+    return 0
 
 
 _DO: dict[str, Callable[["Memory", argparse.Namespace], int]] = {
@@ -148,14 +166,6 @@ def _plain(memory: "Memory", pattern: "Pattern") -> dict[str, Any]:
         "text": memory.text(pattern),
         "symbols": list(pattern.symbols),
     }
-
-
-def _done(answer: object, options: argparse.Namespace, text: str) -> int:
-    if options.json:
-        _print_json({"done": options.action, "result": answer if isinstance(answer, int | str | list | dict) else None})
-    else:
-        print(f"{text}{'' if answer is None else f' ({answer})'}")
-    return 0
 
 
 def _print_json(value: object) -> None:

@@ -37,6 +37,7 @@ def as_json(result: RunResult) -> str:
         "folder": str(result.folder),
         "documents_per_second": result.documents_per_second,
         "tokens_per_second": result.tokens_per_second,
+        "documents_per_second_end_to_end": result.documents_per_second_end_to_end,
         "tokens_per_second_end_to_end": result.tokens_per_second_end_to_end,
     }
     return json.dumps(values, ensure_ascii=False)
@@ -51,7 +52,8 @@ def show(result: RunResult, stream: TextIO) -> None:
     console.print(_facts(result))
     memory = _memory(result.folder)
     if memory is not None:
-        _show_memory(console, memory)
+        with memory:
+            _show_memory(console, memory)
     _show_next(console, result, has_memory=memory is not None)
 
 
@@ -65,7 +67,8 @@ def _facts(result: RunResult) -> Table:
         workers = f"{result.workers} worker{'s' if result.workers != 1 else ''}"
         table.add_row("training", f"{duration(result.seconds)} with {workers}")
         table.add_row("", _speed(result.documents_per_second, result.tokens_per_second))
-        table.add_row("with dataset", duration(result.seconds + (result.build_seconds or 0.0)))
+        whole = (duration(result.seconds_end_to_end), duration(result.build_seconds), duration(result.start_seconds))
+        table.add_row("end to end", "{} with {} for the dataset, {} to start".format(*whole))
         table.add_row("", _speed(result.documents_per_second_end_to_end, result.tokens_per_second_end_to_end))
     table.add_row("run", str(result.folder))
     if result.dataset is not None:
@@ -89,10 +92,12 @@ def _show_memory(console: Console, memory: "Memory") -> None:
     console.print()
     console.print(levels_table(memory))
     for number, level in enumerate(memory.levels):
-        if level.unique:
-            console.print()
-            console.print(Text(f"most frequent on level {number}", style="bold"))
-            console.print(top_table(memory, _TOP, number))
+        console.print()
+        if level.observed == level.unique:
+            console.print(Text(f"level {number}: nothing was seen twice" if level.unique else f"level {number}: empty"))
+            continue
+        console.print(Text(f"most frequent on level {number}", style="bold"))
+        console.print(top_table(memory, _TOP, number))
 
 
 def levels_table(memory: "Memory") -> Table:
@@ -132,7 +137,7 @@ def _show_next(console: Console, result: RunResult, *, has_memory: bool) -> None
     commands = [f"headway runs show {run}"]
     if has_memory:
         commands = [
-            f"headway memory top {run} --level 1",
+            f"headway memory top {run}",
             f"headway memory verify {run}",
             f"headway memory export --format parquet --output patterns.parquet {run}",
         ]

@@ -40,6 +40,10 @@ class Crew:
         self._workers.append((process, ours, thread))
         thread.start()
 
+    def is_at_work(self) -> bool:
+        """Whether any process may still report something."""
+        return any(thread.is_alive() for _, _, thread in self._workers)
+
     def close(self) -> None:
         """End every worker at once and wait for it."""
         for process, _, _ in self._workers:

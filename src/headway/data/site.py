@@ -105,7 +105,7 @@ class _Shift:
                 crew.hire(Check(site.recipe, sampled(self._jobs)))
             for _ in range(min(site.workers, len(self._missing)) - 1):
                 crew.hire(Start(recipe, site.folder))
-            self._attend(maker)
+            self._attend(maker, crew)
         assert self._chosen is not None
         return self._chosen
 
@@ -122,13 +122,16 @@ class _Shift:
             tokens=sum(marker.shard.tokens for marker in self.markers.values()),
         )
 
-    def _attend(self, maker: Maker) -> None:
+    def _attend(self, maker: Maker, crew: Crew) -> None:
         """Work like every other worker, and between blocks listen to them."""
         while not self._is_refuted() and (job := self._next()):
             maker.make(job, tick=self._listen)
         maker.wait()
-        while not self._is_refuted() and (self._is_wanting() or self._chosen is None):
+        while self._is_waiting():
+            is_hopeless = not crew.is_at_work()
             self._listen(_LISTEN_SECONDS)
+            if is_hopeless and self._is_waiting():
+                raise RuntimeError(f"all build workers have ended but shards {sorted(self._missing)} are missing")
 
     def _next(self) -> Job | None:
         if not self._is_wanting():
@@ -159,6 +162,9 @@ class _Shift:
         self.markers[number] = outcome
         self._missing.discard(number)
         self._site.tell(self.progress())
+
+    def _is_waiting(self) -> bool:
+        return not self._is_refuted() and (self._is_wanting() or self._chosen is None)
 
     def _is_refuted(self) -> bool:
         return self._chosen is not None and self._chosen.engine != self._tokenizer.engine

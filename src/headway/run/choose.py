@@ -10,7 +10,7 @@ from headway.plan.fingerprint import check_resume, resolved
 from headway.plan.plan import Kinds, Plan
 from headway.run.facts import facts
 from headway.run.folders import RESOLVED, newest
-from headway.run.lock import holder, taken
+from headway.run.run import claim
 
 Mode = Literal["auto", "resume", "new"]
 
@@ -32,9 +32,8 @@ def choose(plan: Plan, *, runs: Path, kinds: Kinds, mode: Mode) -> Choice:
         if mode == "resume":
             raise RunError(f"there is no run of {plan.name!r} in {runs} to continue; leave --resume out to start one")
         return Choice(None)
-    by = holder(folder)
-    if by is not None:
-        raise RunError(taken(folder, by))
+    # Said now rather than after the dataset was built; the run takes the lock for good.
+    claim(folder).close()
     if facts(folder).status == "finished":
         return _finished(folder, mode)
     return _unfinished(folder, plan, kinds, mode)

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from headway.lock import holder
 from headway.record.record import read_record
 from headway.run.folders import RECORD
-from headway.run.lock import holder
 
 Status = Literal["finished", "stopped", "interrupted", "running"]
 _BY_REASON: dict[str | None, Status] = {"complete": "finished", "stopped": "stopped"}
@@ -42,7 +42,9 @@ class _Fold:
     saved: tuple[int, int] = (0, 0)
     learned: tuple[int, int] = (0, 0)
     seconds: float = 0.0
+    training_seconds: float = 0.0
     session: tuple[float, float] | None = None
+    measured: float | None = None
     sessions: int = 0
     started: float | None = None
     latest: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
@@ -68,14 +70,18 @@ class _Fold:
             self.warnings.append(event["text"])
         elif kind == "finished":
             self.reason = event["reason"]
+            self.measured = event["seconds"]
         if self.session is not None:
             self.session = (self.session[0], event["time"])
 
     def close(self) -> None:
         """End the session being read."""
         if self.session is not None:
-            self.seconds += max(0.0, self.session[1] - self.session[0])
-        self.session = None
+            lasted = max(0.0, self.session[1] - self.session[0])
+            self.seconds += lasted
+            # A session that ended in order measured its training without the start; of others only the whole is known.
+            self.training_seconds += lasted if self.measured is None else self.measured
+        self.session = self.measured = None
 
     def _begin(self, time: float) -> None:
         self.close()
@@ -107,8 +113,8 @@ def facts(folder: Path) -> RunFacts:
         tokens=tokens,
         seconds=fold.seconds,
         started=fold.started,
-        documents_per_second=rate(fold.learned[0], fold.seconds),
-        tokens_per_second=rate(fold.learned[1], fold.seconds),
+        documents_per_second=rate(fold.learned[0], fold.training_seconds),
+        tokens_per_second=rate(fold.learned[1], fold.training_seconds),
         sessions=fold.sessions,
         workers=begun.get("workers"),
         memory=begun.get("memory"),

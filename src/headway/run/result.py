@@ -23,6 +23,8 @@ class RunResult:
     """Of this call alone."""
     seconds: float | None
     """Measured from the first step to the last save of this call; None when there was nothing left to do."""
+    start_seconds: float | None
+    """Measured before the first step: code loaded, workers started; None when there was nothing left to do."""
     build_seconds: float | None
     """Measured from the sources to the opened dataset; None when there was nothing left to do."""
     workers: int | None
@@ -42,17 +44,19 @@ class RunResult:
 
     @property
     def documents_per_second_end_to_end(self) -> float | None:
-        """The same with the building of the dataset counted in."""
-        return _rate(self.learned_documents, self._whole)
+        """The same with the dataset and the start counted in."""
+        return _rate(self.learned_documents, self.seconds_end_to_end)
 
     @property
     def tokens_per_second_end_to_end(self) -> float | None:
-        """The same with the building of the dataset counted in."""
-        return _rate(self.learned_tokens, self._whole)
+        """The same with the dataset and the start counted in."""
+        return _rate(self.learned_tokens, self.seconds_end_to_end)
 
     @property
-    def _whole(self) -> float | None:
-        return None if self.seconds is None or self.build_seconds is None else self.seconds + self.build_seconds
+    def seconds_end_to_end(self) -> float | None:
+        """From the sources to the last save; None when there was nothing left to do."""
+        parts = (self.build_seconds, self.start_seconds, self.seconds)
+        return None if None in parts else sum(part for part in parts if part is not None)
 
 
 def _rate(amount: int, seconds: float | None) -> float | None:

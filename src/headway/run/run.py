@@ -9,10 +9,10 @@ from typing import Any, Self
 
 from headway.durable import read_json, replace_json, write_errors
 from headway.errors import RunError
+from headway.lock import Lock
 from headway.plan.plan import Plan
 from headway.plan.values import Position
 from headway.run.folders import COPIES, DATASET, RESOLVED
-from headway.run.lock import Lock
 from headway.run.stop import Stop
 
 
@@ -29,7 +29,7 @@ class Run:
         self._next_plan: tuple[dict[str, Any], Path | None] | None = None
         self._clock = clock
         self._saved = clock()
-        self._lock = Lock(folder)
+        self._lock = claim(folder)
 
     def save_due(self) -> bool:
         """Whether the plan's time between saves has passed."""
@@ -92,3 +92,8 @@ class Run:
                 f"{self.folder} was trained on dataset {known['key']}, the sources now give {key}: "
                 "their content has changed. Restore the files, or start a new run with --new"
             )
+
+
+def claim(folder: Path) -> Lock:
+    """The lock of a run folder; a RunError names who trains there."""
+    return Lock(folder, doing="training", hint=", or start a separate run with --new")

@@ -64,6 +64,7 @@ class _Scene:
         self._listeners = tuple(listeners)
         self._record = Record(run.folder / RECORD, listeners=listeners)
         self._began = time.perf_counter()
+        self._start_seconds = 0.0
 
     def __enter__(self) -> "_Scene":
         return self
@@ -76,7 +77,9 @@ class _Scene:
     def play(self) -> RunResult:
         with self._failures():
             self._open()
-            learner = gather(self._run.plan, self._feed, self._run.folder, self._means)
+            with self._record.span("start"):
+                learner = gather(self._run.plan, self._feed, self._run.folder, self._means)
+            self._start_seconds, self._began = time.perf_counter() - self._began, time.perf_counter()
             try:
                 ending = drive(self._run, self._feed, learner, self._record)
                 return self._close(learner, ending)
@@ -124,6 +127,7 @@ class _Scene:
             learned_documents=done.documents - before.documents,
             learned_tokens=done.tokens - before.tokens,
             seconds=seconds,
+            start_seconds=self._start_seconds,
             build_seconds=self._beginning.build_seconds,
             workers=self._means.workers,
             dataset=str(self._feed.dataset.folder),

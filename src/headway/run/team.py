@@ -59,6 +59,7 @@ def _pool(plan: Plan, feed: Feed, folder: Path, means: Means) -> Pool:
         head = registry.make(_setup(plan, feed, folder, place, for_head(means.memory)))
         if not isinstance(head, MergeLearner) or head.parallel != "merge":
             raise RunError("this learner cannot be trained by several workers; set workers = 1")
+        servant.ready()
         return Pool(head, servant, memory=means.memory)
     except BaseException:
         servant.close()

@@ -90,6 +90,7 @@ def _as_it_stands(folder: Path) -> RunResult:
         learned_documents=0,
         learned_tokens=0,
         seconds=None,
+        start_seconds=None,
         build_seconds=None,
         workers=None,
         dataset=known.dataset,

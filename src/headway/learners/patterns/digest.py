@@ -8,10 +8,9 @@ sixteen lanes of a group finish together.
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
 
+from headway.learners.patterns.moves import move8, put8
 from headway.learners.patterns.sha1 import LANES, sha1_lanes
 
 _BLOCK = 64
@@ -21,37 +20,6 @@ _U64 = np.uint64
 _OPEN = np.frombuffer(b"['PTRN|\0", np.uint64)[0]
 _CLOSE = np.frombuffer(b"'], \0\0\0\0", np.uint64)[0]
 EMPTY_PIECE = np.frombuffer(b"[''], \0\0", np.uint64)[0]
-
-
-def _pointer(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
-    data = context.make_array(kind)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [at]), ir.IntType(64).as_pointer())
-
-
-@intrinsic
-def _move8(typing_context: Any, target: Any, to: Any, source: Any, start: Any) -> Any:
-    """Copy eight bytes between byte arrays at any alignment."""
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        into = _pointer(context, builder, signature.args[0], values[0], values[1])
-        out_of = _pointer(context, builder, signature.args[2], values[2], values[3])
-        loaded = builder.load(out_of)
-        loaded.align = 1
-        builder.store(loaded, into).align = 1
-        return context.get_dummy_value()
-
-    return types.void(target, to, source, start), generate
-
-
-@intrinsic
-def _put8(typing_context: Any, target: Any, to: Any, value: Any) -> Any:
-    """Store a 64-bit word into a byte array at any alignment, lowest byte first."""
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        builder.store(values[2], _pointer(context, builder, signature.args[0], values[0], values[1])).align = 1
-        return context.get_dummy_value()
-
-    return types.void(target, to, types.uint64), generate
 
 
 @njit(forceinline=True)
@@ -87,11 +55,11 @@ def _blocks(size: int) -> int:
 def _pad(text: Any, at: int, size: int) -> None:
     """SHA-1's padding after a message of `size` bytes at `at`."""
     end = at + _blocks(size) * _BLOCK
-    _put8(text, at + size, _U64(0x80))
+    put8(text, at + size, _U64(0x80))
     for i in range(at + size + 8, end - 8, 8):
-        _put8(text, i, _U64(0))
+        put8(text, i, _U64(0))
     bits = _U64(size * 8)
-    _put8(text, end - 8, (_swap(bits) << _U64(32)) | _swap(bits >> _U64(32)))
+    put8(text, end - 8, (_swap(bits) << _U64(32)) | _swap(bits >> _U64(32)))
 
 
 @njit(nogil=True, cache=True)
@@ -168,10 +136,10 @@ def token_names(ids: Any, starts: Any, lengths: Any, pieces: Any, spans: Any) ->
             at = base + 1
             for t in range(starts[i], starts[i] + lengths[i]):
                 low, size = spans[ids[t]] >> 16, spans[ids[t]] & _SPAN
-                _move8(text, at, pieces, low)
-                _move8(text, at + 8, pieces, low + 8)
+                move8(text, at, pieces, low)
+                move8(text, at + 8, pieces, low + 8)
                 for k in range(16, size, 8):
-                    _move8(text, at + k, pieces, low + k)
+                    move8(text, at + k, pieces, low + k)
                 at += size
             text[at - 2] = 93
             _pad(text, base, sizes[i])
@@ -197,10 +165,10 @@ def parent_names(children: Any, starts: Any, lengths: Any) -> Any:
             text[base] = 91
             at = base + 1
             for child in range(starts[i], starts[i] + lengths[i]):
-                _put8(text, at, _OPEN)
+                put8(text, at, _OPEN)
                 for row in range(5):
-                    _put8(text, at + 7 + 8 * row, _hex(children[child, row]))
-                _put8(text, at + 47, _CLOSE)
+                    put8(text, at + 7 + 8 * row, _hex(children[child, row]))
+                put8(text, at + 47, _CLOSE)
                 at += CHILD_BYTES
             text[at - 2] = 93
             _pad(text, base, sizes[i])

@@ -19,7 +19,7 @@ from headway.learners.patterns import digest, kernels
 from headway.learners.patterns.config import Section
 from headway.learners.patterns.marks import sentence_marks
 from headway.learners.patterns.namer import Namer, blank_digests
-from headway.learners.patterns.tally import Keys, Offsets, Symbols, Tally, tally
+from headway.learners.patterns.tally import Keys, Offsets, Symbols
 
 _NO_MARKS: NDArray[np.uint8] = np.zeros(0, np.uint8)
 
@@ -34,12 +34,22 @@ class Firsts:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What one unit taught one level: its patterns, how many it observed, and how many symbols those took up."""
+    """What one unit taught one level, in the order of the text: pattern i is `symbols[starts[i]:][:lengths[i]]`.
 
-    patterns: Tally
-    observed: int
+    `taken` is how many symbols the patterns took up, or, where a level only hands names on, how many it was given.
+    """
+
+    keys: Keys
+    starts: Offsets
+    lengths: NDArray[Any]
+    symbols: Symbols
     taken: int
     firsts: Firsts
+
+    @property
+    def bytes(self) -> int:
+        """Memory held; the symbols above level 0 are the keys of the level below and cost nothing."""
+        return self.keys.nbytes + self.starts.nbytes + self.lengths.nbytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,19 +117,18 @@ class Hierarchy:
 
 
 def _learned(keys: Keys, table: _Table, symbols: Symbols, numbers: NDArray[np.int64], *, fresh: bool) -> Learned:
-    patterns = tally(keys, table.starts, table.lengths, symbols)
     some = table.bounds[1:] > table.bounds[:-1]
     if len(some) and not fresh:
         some[0] = False
     firsts = Firsts(keys[table.bounds[:-1][some]], numbers[some])
-    return Learned(patterns, len(table), int(table.lengths.sum()), firsts)
+    low, high = (int(table.starts[0]), int(table.starts[-1] + table.lengths[-1])) if len(table) else (0, 0)
+    return Learned(keys, table.starts - low, table.lengths, symbols[low:high], int(table.lengths.sum()), firsts)
 
 
 def _nothing(names: int) -> Learned:
     """What a level of width 1 above level 0 learns: nothing, from one name at a time."""
-    none = np.zeros(0, np.uint64)
-    patterns = Tally(none, none, np.zeros(1, np.int64), none)
-    return Learned(patterns, 0, names, Firsts(none, np.zeros(0, np.int64)))
+    none, places = np.zeros(0, np.uint64), np.zeros(0, np.int64)
+    return Learned(none, places, np.zeros(0, np.int32), none, names, Firsts(none, places))
 
 
 def _units(bounds: Offsets, most: int) -> Iterator[tuple[int, int, int, Offsets]]:

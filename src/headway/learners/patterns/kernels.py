@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from headway.learners.patterns.moves import move8, prefetch
+
 _U64 = np.uint64
+_AHEAD = 12
 
 
 @njit(nogil=True, cache=True)
@@ -194,11 +197,12 @@ def _place(heads: Any, first: int, groups: int, row: int, starts: Any, lengths: 
 
 @njit(nogil=True, cache=True)
 def count(ordered: Any, rows: Any, counts: Any, starts: Any, lengths: Any, symbols: Any) -> Any:
-    """Add up rows of equal key and equal sequence: (first row, count) of each pattern, in order of key, then sequence.
+    """Add up rows of equal key and equal sequence: (first row, key, count) of each, in order of key, then sequence.
 
     Two sequences may share a key by chance; they stay two patterns. An empty `counts` means that every row counts once.
     """
     heads, totals = np.empty(rows.size, np.uint32), np.empty(rows.size, np.uint64)
+    keys = np.empty(rows.size, np.uint64)
     groups, first = 0, 0
     for i in range(rows.size):
         row = rows[i]
@@ -212,19 +216,34 @@ def count(ordered: Any, rows: Any, counts: Any, starts: Any, lengths: Any, symbo
             for g in range(groups, at, -1):
                 heads[g], totals[g] = heads[g - 1], totals[g - 1]
             heads[at], totals[at] = row, _U64(0)
+            keys[groups] = ordered[i]
             groups = grown
         totals[at] += amount
-    return heads[:groups].copy(), totals[:groups].copy()
+    return heads[:groups], keys[:groups], totals[:groups]
 
 
 @njit(nogil=True, cache=True)
 def gather(rows: Any, starts: Any, lengths: Any, symbols: Any, offsets: Any, out: Any) -> None:
-    """Copy the sequences of `rows` one after another; `offsets` (one more than rows) receives where each begins."""
-    at = 0
-    for i in range(rows.size):
-        offsets[i] = at
-        start = starts[rows[i]]
-        for t in range(lengths[rows[i]]):
-            out[at + t] = symbols[start + t]
-        at += lengths[rows[i]]
-    offsets[rows.size] = at
+    """Copy the sequences of `rows` one after another; `offsets` (one more than rows) receives where each begins.
+
+    `out` has room for eight spare bytes. Rows lie anywhere, so what they need is asked for some rows ahead.
+    """
+    size = np.int64(symbols.itemsize)
+    source, target = symbols.view(np.uint8), out.view(np.uint8)
+    n, at = rows.size, np.int64(0)
+    for i in range(n):
+        if i + 2 * _AHEAD < n:
+            prefetch(starts, np.int64(rows[i + 2 * _AHEAD]))
+            prefetch(lengths, np.int64(rows[i + 2 * _AHEAD]))
+        if i + _AHEAD < n:
+            prefetch(symbols, np.int64(starts[rows[i + _AHEAD]]))
+        start, length = starts[rows[i]] * size, np.int64(lengths[rows[i]]) * size
+        offsets[i] = at // size
+        if start + length + 8 <= source.size:
+            for k in range(0, length, 8):
+                move8(target, at + k, source, start + k)
+        else:
+            for k in range(length):
+                target[at + k] = source[start + k]
+        at += length
+    offsets[n] = at // size

@@ -69,7 +69,7 @@ class PatternLearner:
         learned = [0] * self._levels
         for unit in self._hierarchy.learn(batch.ids, batch.starts, breaks, numbers=numbers):
             self._spool.add(unit, stem=stem)
-            learned = [a + level.observed for a, level in zip(learned, unit, strict=True)]
+            learned = [a + len(level.keys) for a, level in zip(learned, unit, strict=True)]
         self._spool.count(documents=batch.documents, tokens=batch.tokens)
         return {f"level{level}": float(count) for level, count in enumerate(learned)}
 
@@ -152,6 +152,8 @@ def prepare(section: Section) -> None:
     for dtype in (np.uint16, np.uint32):
         hierarchy = Hierarchy(section, vocabulary, tokenizer="words", unit_patterns=1 << 12)
         ids = np.tile(np.arange(9, dtype=dtype), 2000)
+        # As a Dataset hands them out: the compiled code depends on it.
+        ids.flags.writeable = False
         bounds = np.array([0, len(ids)], np.int64)
         for _ in hierarchy.learn(ids, bounds, bounds, numbers=np.zeros(1, np.int64)):
             pass

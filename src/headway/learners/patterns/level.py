@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from headway.data.vocabulary import Vocabulary
 from headway.errors import MemoryDamage
-from headway.learners.patterns import kernels
 from headway.learners.patterns.compact import merged
 from headway.learners.patterns.namer import Namer, blank_digests, keys_of
 from headway.learners.patterns.runs import RunFile, RunReader
-from headway.learners.patterns.tally import Keys, Tally, empty, join, merge
+from headway.learners.patterns.tally import Keys, Tally, empty, gather, join, merge
 
 Digests = NDArray[np.uint32]
 
@@ -151,8 +150,5 @@ def _in_order(rows: Tally, places: NDArray[np.int64]) -> Tally:
 def pick(rows: Tally, which: NDArray[Any]) -> Tally:
     """Some rows of a tally, in the order asked for."""
     which = which.astype(np.uint32)
-    lengths = rows.lengths
-    offsets = np.empty(len(which) + 1, np.int64)
-    symbols = np.empty(int(lengths[which].sum()), rows.symbols.dtype)
-    kernels.gather(which, rows.offsets[:-1], lengths, rows.symbols, offsets, symbols)
+    offsets, symbols = gather(which, rows.offsets[:-1], rows.lengths, rows.symbols)
     return Tally(rows.keys[which], rows.counts[which], offsets, symbols)

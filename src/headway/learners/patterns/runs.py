@@ -19,8 +19,7 @@ from pyarrow import ipc
 
 from headway.durable import checksum
 from headway.errors import MemoryDamage
-from headway.learners.patterns import kernels
-from headway.learners.patterns.tally import Keys, Offsets, Symbols, Tally, empty, join
+from headway.learners.patterns.tally import Keys, Offsets, Symbols, Tally, empty, gather, join
 
 BATCH_ROWS = 1 << 18
 _WIDE = 1 << 32
@@ -136,10 +135,7 @@ class _Stored:
     def pick(self, rows: NDArray[np.int64]) -> Tally:
         starts = self.offsets[rows].astype(np.int64)
         lengths = self.offsets[rows + 1] - starts
-        offsets = np.empty(len(rows) + 1, np.int64)
-        symbols = np.empty(int(lengths.sum()), self.symbols.dtype)
-        every = np.arange(len(rows), dtype=np.uint32)
-        kernels.gather(every, starts, lengths, self.symbols, offsets, symbols)
+        offsets, symbols = gather(np.arange(len(rows), dtype=np.uint32), starts, lengths, self.symbols)
         return Tally(self.keys[rows], self.counts[rows].astype(np.uint64), offsets, symbols)
 
 

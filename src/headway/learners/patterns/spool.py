@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +11,11 @@ import numpy as np
 
 from headway.durable import sync_folder, write_errors
 from headway.learners.base import Part
-from headway.learners.patterns.hierarchy import Firsts, Learned
+from headway.learners.patterns.hierarchy import Learned
 from headway.learners.patterns.runs import RunFile, RunWriter
-from headway.learners.patterns.tally import Tally, merge, tally
+from headway.learners.patterns.tally import Tally, tally
 
 KEPT = "everything up to the last save is safe"
-
-
-@dataclass(slots=True)
-class _Pending:
-    patterns: list[Tally] = field(default_factory=list[Tally])
-    firsts: list[Firsts] = field(default_factory=list[Firsts])
 
 
 class Spool:
@@ -34,7 +27,7 @@ class Spool:
         self._notes = notes
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="headway-runs")
         self._writing: list[Future[tuple[list[RunFile], list[RunFile]]]] = []
-        self._pending = [_Pending() for _ in range(levels)]
+        self._pending: list[list[Learned]] = [[] for _ in range(levels)]
         self._bytes = self._number = 0
         self._clear()
 
@@ -43,12 +36,10 @@ class Spool:
         if not self._bytes:
             self._stem = f"{stem}-{self._number}"
         for level, learned in enumerate(unit):
-            if len(learned.patterns):
-                self._pending[level].patterns.append(learned.patterns)
-                self._bytes += learned.patterns.bytes
-            if self._notes and len(learned.firsts.keys):
-                self._pending[level].firsts.append(learned.firsts)
-            self._observed[level] += learned.observed
+            if len(learned.keys):
+                self._pending[level].append(learned)
+                self._bytes += learned.bytes
+            self._observed[level] += len(learned.keys)
             self._taken[level] += learned.taken
         if self._bytes > self._limit:
             self._spill()
@@ -94,26 +85,20 @@ class Spool:
     def _spill(self) -> None:
         if not self._bytes:
             return
-        pending, self._pending = self._pending, [_Pending() for _ in self._pending]
+        pending, self._pending = self._pending, [[] for _ in self._pending]
         self._bytes, self._number = 0, self._number + 1
         if self._writing:
             # One spill at a time: two would hold twice the bound.
             self._writing[-1].result()
         self._writing.append(self._writer.submit(self._write, pending, self._stem))
 
-    def _write(self, pending: list[_Pending], stem: str) -> tuple[list[RunFile], list[RunFile]]:
+    def _write(self, pending: list[list[Learned]], stem: str) -> tuple[list[RunFile], list[RunFile]]:
+        held = [(level, units) for level, units in enumerate(pending) if units]
         with write_errors(self._folder, kept=KEPT):
-            runs = [
-                self._run(merge(held.patterns), level, f"{stem}.L{level}.arrow")
-                for level, held in enumerate(pending)
-                if held.patterns
-            ]
-            notes = [
-                self._run(_noted(held.firsts), level, f"{stem}.N{level}.arrow")
-                for level, held in enumerate(pending)
-                if held.firsts
-            ]
-        return runs, notes
+            runs = [self._run(_sum(units), level, f"{stem}.L{level}.arrow") for level, units in held]
+            if not self._notes:
+                return runs, []
+            return runs, [self._run(_noted(units), level, f"{stem}.N{level}.arrow") for level, units in held]
 
     def _run(self, patterns: Tally, level: int, name: str) -> RunFile:
         largest = int(patterns.counts.max(initial=0))
@@ -124,8 +109,19 @@ class Spool:
         return writer.close(name=name)
 
 
-def _noted(firsts: Sequence[Firsts]) -> Tally:
+def _sum(units: Sequence[Learned]) -> Tally:
+    """The patterns of some units, equal ones added up."""
+    bases = np.cumsum([0, *(len(unit.symbols) for unit in units)]).tolist()
+    return tally(
+        np.concatenate([unit.keys for unit in units]),
+        np.concatenate([unit.starts + base for unit, base in zip(units, bases, strict=False)]),
+        np.concatenate([unit.lengths for unit in units]),
+        np.concatenate([unit.symbols for unit in units]),
+    )
+
+
+def _noted(units: Sequence[Learned]) -> Tally:
     """Documents by the first pattern they learned, in the form of patterns: the key, and the document as its one symbol."""
-    keys = np.concatenate([first.keys for first in firsts])
-    documents = np.concatenate([first.documents for first in firsts]).astype(np.uint64)
+    keys = np.concatenate([unit.firsts.keys for unit in units])
+    documents = np.concatenate([unit.firsts.documents for unit in units]).astype(np.uint64)
     return tally(keys, np.arange(len(keys)), np.ones(len(keys), np.int32), documents)

@@ -51,11 +51,21 @@ class Tally:
 def tally(keys: Keys, starts: Offsets, lengths: NDArray[Any], symbols: Symbols, *, counts: Counts = NO_COUNTS) -> Tally:
     """Add up equal patterns given as sequences `symbols[starts[i]:][:lengths[i]]`; without counts each counts once."""
     ordered, rows = kernels.sort_keys(keys)
-    heads, totals = kernels.count(ordered, rows, counts, starts, lengths, symbols)
-    offsets = np.empty(len(heads) + 1, np.int64)
-    out = np.empty(int(lengths[heads].sum()), symbols.dtype)
-    kernels.gather(heads, starts, lengths, symbols, offsets, out)
-    return Tally(keys[heads], totals, offsets, out)
+    heads, distinct, totals = kernels.count(ordered, rows, counts, starts, lengths, symbols)
+    # An upper bound of the room is cheaper than the exact sum over rows that lie anywhere.
+    offsets, out = gather(heads, starts, lengths, symbols, room=int(lengths.sum(dtype=np.int64)))
+    return Tally(distinct, totals, offsets, out)
+
+
+def gather(
+    rows: NDArray[np.uint32], starts: Offsets, lengths: NDArray[Any], symbols: Symbols, *, room: int | None = None
+) -> tuple[Offsets, Symbols]:
+    """The sequences of some rows, one after another, and where each begins; they take at most `room` symbols."""
+    size = int(lengths[rows].sum(dtype=np.int64)) if room is None else room
+    offsets = np.empty(len(rows) + 1, np.int64)
+    out = np.empty(size + 8 // symbols.itemsize, symbols.dtype)
+    kernels.gather(rows, starts, lengths, symbols, offsets, out)
+    return offsets, out[: offsets[-1]]
 
 
 def empty(dtype: Any) -> Tally:

@@ -49,6 +49,8 @@ class Servant:
 
     def ready(self) -> tuple[int, ...]:
         """Wait until the workers exist; their process ids."""
+        if self._workers:
+            return self._workers
         try:
             answer: Ready | Refused | Broken = self._control.recv()
         except (EOFError, OSError) as cause:

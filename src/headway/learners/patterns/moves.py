@@ -1,0 +1,59 @@
+"""Machine operations numba has no words for: unaligned eight-byte moves, and asking for memory ahead of its use."""
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+_WORD = ir.IntType(64)
+
+
+def _address(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
+    return builder.gep(context.make_array(kind)(context, builder, array).data, [at])
+
+
+def _word_at(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
+    return builder.bitcast(_address(context, builder, kind, array, at), _WORD.as_pointer())
+
+
+@intrinsic
+def move8(typing_context: Any, target: Any, to: Any, source: Any, start: Any) -> Any:
+    """Copy eight bytes between byte arrays at any alignment."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        into = _word_at(context, builder, signature.args[0], values[0], values[1])
+        loaded = builder.load(_word_at(context, builder, signature.args[2], values[2], values[3]))
+        loaded.align = 1
+        builder.store(loaded, into).align = 1
+        return context.get_dummy_value()
+
+    return types.void(target, to, source, start), generate
+
+
+@intrinsic
+def put8(typing_context: Any, target: Any, to: Any, value: Any) -> Any:
+    """Store a 64-bit word into a byte array at any alignment, lowest byte first."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        builder.store(values[2], _word_at(context, builder, signature.args[0], values[0], values[1])).align = 1
+        return context.get_dummy_value()
+
+    return types.void(target, to, types.uint64), generate
+
+
+@intrinsic
+def prefetch(typing_context: Any, array: Any, at: Any) -> Any:
+    """Ask for the cache line of one element; an index outside the array is harmless."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        byte = ir.IntType(8).as_pointer()
+        flag = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+        line = builder.bitcast(_address(context, builder, signature.args[0], values[0], values[1]), byte)
+        # Read, keep in all cache levels, data.
+        builder.call(function, [line, flag(0), flag(3), flag(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, at), generate
