@@ -39,6 +39,7 @@ class Lock:
     def __init__(self, folder: Path, *, doing: str, hint: str = "", clock: Callable[[], float] = time.time) -> None:
         self.path = folder / NAME
         self._hint = hint
+        self._held = False
         with write_errors(self.path, kept="nothing was changed"):
             self._descriptor: int | None = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
@@ -52,12 +53,16 @@ class Lock:
         """Let others have the folder; harmless when repeated."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
+            if self._held:
+                # Nobody reads the name of a holder that is gone; an empty file is the same after every run.
+                os.ftruncate(descriptor, 0)
             os.close(descriptor)
 
     def _take(self, descriptor: int) -> None:
         # Someone who only asks whether the folder is held (`holder`) has it for an instant: try again before giving up.
         for attempt in range(_TRIES):
             if _try(descriptor, fcntl.LOCK_EX, self.path):
+                self._held = True
                 return
             if attempt + 1 < _TRIES:
                 time.sleep(_PAUSE_SECONDS)

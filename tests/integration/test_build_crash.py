@@ -14,9 +14,11 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from headway.data import build as module
+from headway.data import site
 from headway.data.config import DataSection
 
 module.SHARD_BYTES = 40_000
+site.BYTES_PER_HIRE.clear()
 folder, cache, tokenizer, workers = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 section = DataSection(sources=("corpus.jsonl",), tokenizer=tokenizer, split="simple")
 print("started", flush=True)
@@ -61,10 +63,10 @@ def test_killing_builder_or_worker_anywhere_changes_no_byte(folder, tokenizer):
     alone = start(folder, f"{tokenizer}-alone", tokenizer, 1)
     assert alone.wait(60) == 0, alone.stderr.read()
     draw, killed = random.Random(7), 0
-    for attempt in range(40):
+    for attempt in range(12):
         builder = start(folder, f"{tokenizer}-killed", tokenizer, 2)
         builder.stdout.readline()
-        time.sleep(draw.uniform(0.0, 0.25 + 0.05 * attempt))
+        time.sleep(draw.uniform(0.0, 0.3 + 0.1 * attempt))
         victims = children(builder) if attempt % 2 else []
         if victims:
             victims[-1].send_signal(signal.SIGKILL)

@@ -131,6 +131,7 @@ def test_a_worker_that_dies_is_named_with_its_end(start: Start, feed: Feed, faul
 
     with pytest.raises(RunError, match=f"worker . .process .*{said}.*(.|\n)*continue with the same command"):
         learn(pool, feed)
+        pool.finish()
 
 
 def test_a_worker_that_dies_between_two_messages_is_noticed(start: Start, feed: Feed) -> None:
@@ -151,6 +152,7 @@ def test_without_its_fork_server_a_pool_says_so(start: Start, feed: Feed) -> Non
 
     with pytest.raises(RunError, match="fork server"):
         learn(pool, feed)
+        pool.finish()
 
 
 def test_an_error_of_a_worker_keeps_its_type_and_message(start: Start, feed: Feed) -> None:
@@ -158,6 +160,7 @@ def test_an_error_of_a_worker_keeps_its_type_and_message(start: Start, feed: Fee
 
     with pytest.raises(PlanError, match="no such thing") as caught:
         learn(pool, feed)
+        pool.finish()
     assert caught.value.problems == ["no such thing"]
 
 
@@ -174,6 +177,7 @@ def test_a_full_disk_in_a_worker_is_an_error_for_people(start: Start, feed: Feed
 
     with pytest.raises(RunError, match="the disk is full"):
         learn(pool, feed)
+        pool.finish()
 
 
 def test_a_bug_in_a_worker_shows_its_traceback(start: Start, feed: Feed) -> None:
@@ -181,6 +185,7 @@ def test_a_bug_in_a_worker_shows_its_traceback(start: Start, feed: Feed) -> None
 
     with pytest.raises(WorkerError, match="ZeroDivisionError: a bug in a learner") as caught:
         learn(pool, feed)
+        pool.finish()
     assert "counting.py" in str(caught.value)
 
 

@@ -85,10 +85,13 @@ def test_speeds_are_measured_and_consistent(trained: Trained) -> None:
 
     assert result.seconds
     assert result.build_seconds is not None
+    assert result.start_seconds is not None
+    whole = result.build_seconds + result.start_seconds + result.seconds
+    assert result.seconds_end_to_end == pytest.approx(whole, rel=1e-12)
     assert result.tokens_per_second == result.tokens / result.seconds
     assert result.documents_per_second == result.documents / result.seconds
-    assert result.tokens_per_second_end_to_end == result.tokens / (result.seconds + result.build_seconds)
-    assert result.documents_per_second_end_to_end == result.documents / (result.seconds + result.build_seconds)
+    assert result.tokens_per_second_end_to_end == result.tokens / result.seconds_end_to_end
+    assert result.documents_per_second_end_to_end == result.documents / result.seconds_end_to_end
 
 
 def test_a_stopped_run_is_saved_and_continued_exactly(trained: Trained, expected: dict[str, int]) -> None:

@@ -7,7 +7,7 @@ import psutil
 import pytest
 
 from headway.data import build as build_module
-from headway.data import shards
+from headway.data import shards, site
 from headway.data.build import BuildStopped, build
 from headway.data.config import DataSection
 from headway.data.lock import BuildLock
@@ -21,6 +21,7 @@ TEXTS = [f"document {number} " + "word " * (number % 7) + "\n\nIts second paragr
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch):
     monkeypatch.setattr(build_module, "SHARD_BYTES", 600)
+    monkeypatch.setattr(site, "BYTES_PER_HIRE", {})
 
 
 @pytest.fixture
@@ -374,6 +375,13 @@ def test_little_memory_means_fewer_workers(corpus, monkeypatch):
     built(corpus, workers=8, memory=1)
 
     assert hired == []
+
+
+def test_a_small_corpus_starts_no_worker(corpus, monkeypatch):
+    monkeypatch.setattr(site, "BYTES_PER_HIRE", {"python": 1 << 20})
+    monkeypatch.setattr("headway.data.site.Crew.hire", lambda crew, order: pytest.fail("not worth it"))
+
+    assert built(corpus, workers=8).documents == 60
 
 
 def test_an_unwritable_cache_says_so(corpus, tmp_path):

@@ -138,7 +138,7 @@ class FullScreen:
             if metrics := watch.metrics():
                 parts += [Text(), _metrics(metrics)]
             parts += [Text(), *(Text(note, style="dim", overflow="fold") for note in self._notes)]
-        footer = "Ctrl-C: finish the step, save, leave"
+        footer = "Ctrl-C saves and leaves"
         return Panel(Group(*parts), title=_title(watch), subtitle=footer, title_align="left", subtitle_align="left")
 
 

@@ -22,6 +22,14 @@ from headway.data.worker import Check, Start
 __all__ = ["KEPT", "Site", "Work"]
 
 _LISTEN_SECONDS = 0.05
+# Text an engine tokenises while one more process starts: with less than that, it would come too late to help.
+BYTES_PER_HIRE = {
+    "gigatoken": 48 << 20,
+    "fastokens": 16 << 20,
+    "tiktoken": 4 << 20,
+    "python": 4 << 20,
+    "tokenizers": 1 << 20,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +111,7 @@ class _Shift:
         ):
             if self._chosen is None:
                 crew.hire(Check(site.recipe, sampled(self._jobs)))
-            for _ in range(min(site.workers, len(self._missing)) - 1):
+            for _ in range(self._worthwhile()):
                 crew.hire(Start(recipe, site.folder))
             self._attend(maker, crew)
         assert self._chosen is not None
@@ -132,6 +140,15 @@ class _Shift:
             self._listen(_LISTEN_SECONDS)
             if is_hopeless and self._is_waiting():
                 raise RuntimeError(f"all build workers have ended but shards {sorted(self._missing)} are missing")
+
+    def _worthwhile(self) -> int:
+        """How many workers to start beside this process."""
+        most = min(self._site.workers, len(self._missing)) - 1
+        sizes = [job.bytes for job in self._open]
+        known = sum(size for size in sizes if size is not None)
+        if None in sizes:
+            return most
+        return min(most, known // max(1, BYTES_PER_HIRE.get(self._tokenizer.engine, 0)))
 
     def _next(self) -> Job | None:
         if not self._is_wanting():

@@ -56,14 +56,20 @@ def _pool(plan: Plan, feed: Feed, folder: Path, means: Means) -> Pool:
     servant = Servant(job)
     try:
         place = Place(rank=0, world=means.workers + 1)
-        head = registry.make(_setup(plan, feed, folder, place, for_head(means.memory)))
-        if not isinstance(head, MergeLearner) or head.parallel != "merge":
-            raise RunError("this learner cannot be trained by several workers; set workers = 1")
+        head = merging(registry.make(_setup(plan, feed, folder, place, for_head(means.memory))))
         servant.ready()
         return Pool(head, servant, memory=means.memory)
     except BaseException:
         servant.close()
         raise
+
+
+def merging(learner: Learner) -> MergeLearner:
+    """The learner, if its parts add up; a RunError otherwise."""
+    if isinstance(learner, MergeLearner) and learner.parallel == "merge":
+        return learner
+    learner.close()
+    raise RunError("this learner cannot be trained by several workers at once; set workers = 1")
 
 
 def _setup(plan: Plan, feed: Feed, folder: Path, place: Place, memory: int) -> Setup:

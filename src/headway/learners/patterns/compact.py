@@ -5,7 +5,8 @@ Keys are hashes, so ranges of equal width hold about equally many rows and memor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
+from concurrent.futures import CancelledError
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -13,16 +14,16 @@ from headway.learners.patterns.runs import RunFile, RunReader, RunWriter
 from headway.learners.patterns.tally import Tally, merge
 
 DRAFT = ".draft"
-_RANGE_ROWS = 1 << 19
+RANGE_ROWS = 1 << 19
 _BYTES_PER_ROW = 160
 
 
 def rows_within(memory: int) -> int:
     """How many rows a range may have so that merging it stays within some bytes."""
-    return max(1 << 14, min(_RANGE_ROWS, memory // _BYTES_PER_ROW))
+    return max(1 << 14, min(RANGE_ROWS, memory // _BYTES_PER_ROW))
 
 
-def merged(readers: Sequence[RunReader], *, rows: int = _RANGE_ROWS) -> Iterator[Tally]:
+def merged(readers: Sequence[RunReader], *, rows: int = RANGE_ROWS) -> Iterator[Tally]:
     """The sum of runs in order of key, in pieces made from about `rows` rows each."""
     total = sum(reader.run.rows for reader in readers)
     ranges = total // rows + 1
@@ -34,7 +35,9 @@ def merged(readers: Sequence[RunReader], *, rows: int = _RANGE_ROWS) -> Iterator
             yield merge(parts)
 
 
-def compact(folder: Path, runs: Sequence[RunFile], *, taken: Set[str], rows: int = _RANGE_ROWS) -> RunFile:
+def compact(
+    folder: Path, runs: Sequence[RunFile], *, taken: Set[str], rows: int = RANGE_ROWS, stop: Callable[[], bool]
+) -> RunFile:
     """Merge runs of one level into one durable file that no manifest names yet; equal sums give equal bytes."""
     level = runs[0].level
     suffix = runs[0].file[runs[0].file.index(".") :]
@@ -43,5 +46,7 @@ def compact(folder: Path, runs: Sequence[RunFile], *, taken: Set[str], rows: int
         draft = folder / f"compact{suffix}{DRAFT}"
         writer = RunWriter(draft, level=level, dtype=readers[0].dtype, largest=sum(run.largest for run in runs))
         for part in merged(readers, rows=rows):
+            if stop():
+                raise CancelledError
             writer.write(part)
         return writer.close_by_content(suffix=suffix, taken=taken)

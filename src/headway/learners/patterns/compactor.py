@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Event
 
 from headway.durable import sync_folder, write_errors
 from headway.learners.patterns.compact import compact
@@ -55,21 +56,23 @@ def groups(manifest: Manifest, *, after: int) -> list[list[RunFile]]:
 
 
 def everything(manifest: Manifest) -> list[list[RunFile]]:
-    """All runs of each level together, wherever there is more than one."""
+    """All runs of each level together, wherever they are not one run under the name its content gives it."""
     tiers: defaultdict[tuple[bool, int], list[RunFile]] = defaultdict(list)
     for noted, runs in ((False, manifest.runs), (True, manifest.notes)):
         for run in runs:
             tiers[noted, run.level].append(run)
-    return [runs for runs in tiers.values() if len(runs) > 1]
+    return [runs for runs in tiers.values() if len(runs) > 1 or not runs[0].file.startswith(runs[0].checksum)]
 
 
-def run_merges(folder: Path, work: list[list[RunFile]], *, taken: frozenset[str], rows: int) -> list[Merge]:
-    """Merge each group into one durable run that no manifest names yet."""
+def run_merges(
+    folder: Path, work: list[list[RunFile]], *, taken: frozenset[str], rows: int, stop: Callable[[], bool] = lambda: False
+) -> list[Merge]:
+    """Merge each group into one durable run that no manifest names yet; `CancelledError` when told to stop."""
     merges: list[Merge] = []
     with write_errors(folder, kept=_KEPT):
         for sources in work:
             names = taken | {merge.result.file for merge in merges}
-            merges.append(Merge(tuple(sources), compact(folder, sources, taken=names, rows=rows)))
+            merges.append(Merge(tuple(sources), compact(folder, sources, taken=names, rows=rows, stop=stop)))
         sync_folder(folder)
     return merges
 
@@ -83,13 +86,16 @@ class Compactor:
         self._rows = rows
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="headway-compact")
         self._running: Future[list[Merge]] | None = None
+        self._stop = Event()
 
     def consider(self, manifest: Manifest) -> None:
         """Begin a compaction if one is worth it and none is under way."""
         work = groups(manifest, after=self._after)
         if work and self._running is None:
             taken = frozenset(manifest.files())
-            self._running = self._thread.submit(run_merges, self._folder, work, taken=taken, rows=self._rows)
+            self._running = self._thread.submit(
+                run_merges, self._folder, work, taken=taken, rows=self._rows, stop=self._stop.is_set
+            )
 
     def take(self, manifest: Manifest) -> Adopted:
         """The manifest with a finished compaction in it; unchanged when there is none."""
@@ -110,5 +116,6 @@ class Compactor:
             self._running.exception()
 
     def close(self) -> None:
-        """Wait for the thread; what it made and nobody adopted is an orphan."""
+        """Stop the thread where it is; what it made and nobody adopted is an orphan."""
+        self._stop.set()
         self._thread.shutdown(wait=True, cancel_futures=True)

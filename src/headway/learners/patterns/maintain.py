@@ -8,6 +8,7 @@ from pathlib import Path
 
 from headway.durable import write_errors
 from headway.errors import RunError
+from headway.learners.patterns.compact import RANGE_ROWS
 from headway.learners.patterns.compactor import adopt, everything, run_merges
 from headway.learners.patterns.manifest import NAME, RUNS, Manifest, read_manifest
 from headway.lock import Lock
@@ -46,7 +47,7 @@ def compact_all(folder: Path) -> Manifest:
     runs = folder / RUNS
     with only_writer(folder):
         manifest = _manifest(folder)
-        merges = run_merges(runs, everything(manifest), taken=frozenset(manifest.files()))
+        merges = run_merges(runs, everything(manifest), taken=frozenset(manifest.files()), rows=RANGE_ROWS)
         adopted = adopt(manifest, merges)
         with write_errors(folder, kept=_KEPT):
             adopted.manifest.write(folder)
