@@ -252,9 +252,10 @@ def test_a_second_ctrl_c_leaves_at_once_and_loses_nothing_saved(plan: Path, shar
     assert process.returncode == 130
 
 
-def test_a_reader_that_leaves_early_is_no_error(plan: Path, shared: Path) -> None:
+@pytest.mark.parametrize("shown", [["--json"], []])
+def test_a_reader_that_leaves_early_is_no_error(plan: Path, shared: Path, shown: list[str]) -> None:
     first = subprocess.Popen(
-        command(options(plan, shared, "--json")), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command(options(plan, shared, *shown)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert first.stdout is not None
     assert first.stderr is not None

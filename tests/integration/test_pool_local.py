@@ -18,12 +18,18 @@ from headway.feed.feed import Feed
 from headway.learners.base import Setup
 from headway.plan.values import Place, Position
 from headway.run.launch.local import Pool, WorkerError
-from headway.run.launch.messages import Job
+from headway.run.launch.messages import Job, Prepare
 from headway.run.launch.process import Servant
 
 BATCH_TOKENS = 1024
 GIB = 1 << 30
 Start = Callable[..., Pool]
+
+
+def started(prepare: Prepare, job: Job) -> Servant:
+    servant = Servant(prepare, workers=job.workers)
+    servant.begin(job)
+    return servant
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +44,7 @@ def start(feed: Feed, tmp_path: Path) -> Iterator[Start]:
 
     def begin(*, workers: int = 2, memory: int = GIB, **section: object) -> Pool:
         asked = counting.Section(**section)  # type: ignore[arg-type]
-        servant = Servant(Job(counting.make, counting.prepare, asked, feed.spec(), tmp_path, workers))
+        servant = started(Prepare(counting.prepare, asked), Job(counting.make, asked, feed.spec(), tmp_path, workers))
         setup = Setup(asked, feed.dataset, tmp_path, Place(0, workers + 1), GIB)
         pools.append(Pool(counting.make(setup), servant, memory=memory))
         return pools[-1]
@@ -222,12 +228,13 @@ PROGRAM = """
     from headway.learners.base import Setup
     from headway.plan.values import Place, Position
     from headway.run.launch.local import Pool
-    from headway.run.launch.messages import Job
+    from headway.run.launch.messages import Job, Prepare
     from headway.run.launch.process import Servant
 
     folder, feed = Path({folder!r}), Feed.from_spec({spec!r})
     section = counting.Section(step_seconds={seconds})
-    servant = Servant(Job(counting.make, counting.prepare, section, feed.spec(), folder, 2))
+    servant = Servant(Prepare(counting.prepare, section), workers=2)
+    servant.begin(Job(counting.make, section, feed.spec(), folder, 2))
     pool = Pool(counting.make(Setup(section, feed.dataset, folder, Place(0, 3), 1 << 30)), servant, memory=1 << 30)
     for batch, after in feed.batches(Position.START):
         pool.step(batch)
@@ -295,4 +302,4 @@ def test_no_pool_without_fork(monkeypatch: pytest.MonkeyPatch, feed: Feed, tmp_p
     monkeypatch.delattr(os, "fork")
 
     with pytest.raises(RunError, match="workers = 1"):
-        Servant(Job(counting.make, None, counting.Section(), feed.spec(), tmp_path, 2))
+        started(Prepare(None, counting.Section()), Job(counting.make, counting.Section(), feed.spec(), tmp_path, 2))

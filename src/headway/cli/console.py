@@ -59,10 +59,17 @@ def display(*, quiet: bool, json: bool, stream: TextIO) -> Display:
     return Display((Lines(stream, extra=memory.said),), nullcontext())
 
 
+class _Page(Console):
+    """A console that leaves a broken pipe to `main`, where every verb's is treated alike."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def page(stream: TextIO) -> Console:
     """A console for what stays on the screen: as wide as the terminal; into a file or a pipe, lines stay whole."""
-    console = Console(file=stream, highlight=False)
-    return console if console.is_terminal else Console(file=stream, highlight=False, width=_WHOLE_LINES)
+    console = _Page(file=stream, highlight=False)
+    return console if console.is_terminal else _Page(file=stream, highlight=False, width=_WHOLE_LINES)
 
 
 class JsonLines:

@@ -23,6 +23,7 @@ from headway.record.events import Finished, Note, RunStarted, Step, Warned
 from headway.record.record import Listener, Record
 from headway.run.folders import RECORD, RESOLVED
 from headway.run.launch.local import Pool
+from headway.run.launch.process import Servant
 from headway.run.listeners import tell
 from headway.run.loop import drive
 from headway.run.result import RunResult
@@ -43,14 +44,16 @@ class Beginning:
     build_seconds: float
 
 
-def session(run: Run, dataset: Dataset, *, beginning: Beginning, listeners: Sequence[Listener]) -> RunResult:
+def session(
+    run: Run, dataset: Dataset, *, beginning: Beginning, servant: Servant | None, listeners: Sequence[Listener]
+) -> RunResult:
     """Train a locked run on its dataset until it is complete or stopped."""
     feed = feed_of(run.plan.run, dataset)
     run.claim_dataset(dataset.key, dataset.folder)
     run.dead_end = _dead_end(run.folder, feed)
     run.write_plan(resolved(run.plan), beginning.plan_file)
     with _Scene(run, feed, beginning, listeners) as scene:
-        return scene.play()
+        return scene.play(servant)
 
 
 class _Scene:
@@ -74,11 +77,12 @@ class _Scene:
         with suppress(RunError):
             self._record.close()
 
-    def play(self) -> RunResult:
+    def play(self, servant: Servant | None) -> RunResult:
+        """Open, drive, close."""
         with self._failures():
             self._open()
             with self._record.span("start"):
-                learner = gather(self._run.plan, self._feed, self._run.folder, self._means)
+                learner = gather(self._run.plan, self._feed, self._run.folder, self._means, servant=servant)
             self._start_seconds, self._began = time.perf_counter() - self._began, time.perf_counter()
             try:
                 ending = drive(self._run, self._feed, learner, self._record)

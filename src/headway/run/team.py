@@ -12,7 +12,7 @@ from headway.plan.plan import Plan
 from headway.plan.values import Place
 from headway.run.budget import alone, for_head, resident
 from headway.run.launch.local import Pool
-from headway.run.launch.messages import Job
+from headway.run.launch.messages import Job, Prepare
 from headway.run.launch.process import Servant
 
 
@@ -37,11 +37,21 @@ def fitted(offered: Means, feed: Feed) -> Means:
     return replace(offered, workers=max(1, min(offered.workers, feed.total_batches)))
 
 
-def gather(plan: Plan, feed: Feed, folder: Path, means: Means) -> Learner:
-    """The learner of a plan, ready to restore and step."""
-    if means.workers == 1:
-        return _alone(plan, feed, folder, means.memory)
-    return _pool(plan, feed, folder, means)
+def early(plan: Plan) -> Servant | None:
+    """A fork server that loads what workers need while the dataset is still being made; None for one worker."""
+    offered = means(plan.workers, plan.memory)
+    if offered.workers == 1:
+        return None
+    return Servant(Prepare(registry.prepare, plan.learner), workers=offered.workers)
+
+
+def gather(plan: Plan, feed: Feed, folder: Path, means: Means, *, servant: Servant | None) -> Learner:
+    """The learner of a plan, ready to restore and step; the servant serves it, or is let go."""
+    if means.workers > 1 and servant is not None:
+        return _pool(plan, feed, folder, means, servant)
+    if servant is not None:
+        servant.close()
+    return _alone(plan, feed, folder, means.memory)
 
 
 def _alone(plan: Plan, feed: Feed, folder: Path, memory: int) -> Learner:
@@ -50,18 +60,12 @@ def _alone(plan: Plan, feed: Feed, folder: Path, memory: int) -> Learner:
     return registry.make(_setup(plan, feed, folder, Place(), alone(memory, resident())))
 
 
-def _pool(plan: Plan, feed: Feed, folder: Path, means: Means) -> Pool:
-    job = Job(registry.make, registry.prepare, plan.learner, feed.spec(), folder.absolute(), means.workers)
-    # The server loads and compiles in its own process while the head is made here.
-    servant = Servant(job)
-    try:
-        place = Place(rank=0, world=means.workers + 1)
-        head = merging(registry.make(_setup(plan, feed, folder, place, for_head(means.memory))))
-        servant.ready()
-        return Pool(head, servant, memory=means.memory)
-    except BaseException:
-        servant.close()
-        raise
+def _pool(plan: Plan, feed: Feed, folder: Path, means: Means, servant: Servant) -> Pool:
+    servant.begin(Job(registry.make, plan.learner, feed.spec(), folder.absolute(), means.workers))
+    place = Place(rank=0, world=means.workers + 1)
+    head = merging(registry.make(_setup(plan, feed, folder, place, for_head(means.memory))))
+    servant.ready()
+    return Pool(head, servant, memory=means.memory)
 
 
 def merging(learner: Learner) -> MergeLearner:

@@ -21,6 +21,7 @@ from headway.run.result import RunResult
 from headway.run.run import Run
 from headway.run.session import Beginning, session
 from headway.run.stop import Stop
+from headway.run.team import early
 
 
 def train(
@@ -49,6 +50,9 @@ def train(
     source = None if isinstance(plan, Plan) else Path(plan)
     with Stop() as stop, ExitStack() as held:
         run = None if choice.folder is None else held.enter_context(Run(choice.folder, wanted, stop=stop))
+        servant = early(wanted)
+        if servant is not None:
+            held.callback(servant.close)
         began = time.perf_counter()
         dataset = plan_dataset(wanted, Path(datasets_dir), listeners=told, stop=stop)
         seconds = time.perf_counter() - began
@@ -58,7 +62,7 @@ def train(
         beginning = Beginning(
             plan_file=source, resumed=choice.folder is not None, warnings=choice.warnings, build_seconds=seconds
         )
-        return session(run, dataset, beginning=beginning, listeners=told)
+        return session(run, dataset, beginning=beginning, servant=servant, listeners=told)
 
 
 def plan_kinds() -> Kinds:

@@ -10,16 +10,26 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from headway.learners.patterns.moves import move8, put8
+from headway.learners.patterns.moves import clear64, move8, move16, put8, transpose16
 from headway.learners.patterns.sha1 import LANES, sha1_lanes
 
 _BLOCK = 64
-_SPAN = 0xFFFF
+HEAD_BYTES = 16
 CHILD_BYTES = 51
 _U64 = np.uint64
 _OPEN = np.frombuffer(b"['PTRN|\0", np.uint64)[0]
 _CLOSE = np.frombuffer(b"'], \0\0\0\0", np.uint64)[0]
 EMPTY_PIECE = np.frombuffer(b"[''], \0\0", np.uint64)[0]
+
+
+def piece_table(flat: Any, offsets: Any) -> Any:
+    """Pieces with spare room at their end, where each begins, the first sixteen bytes of each, and how long each is.
+
+    Most pieces are no longer than that, and beginnings side by side take one look at memory instead of two.
+    """
+    pieces = np.concatenate((flat, np.zeros(HEAD_BYTES, np.uint8)))
+    heads = pieces[offsets[:-1, None] + np.arange(HEAD_BYTES)].ravel()
+    return pieces, offsets, heads, np.diff(offsets).astype(np.uint32)
 
 
 @njit(forceinline=True)
@@ -52,12 +62,20 @@ def _blocks(size: int) -> int:
 
 
 @njit(forceinline=True)
-def _pad(text: Any, at: int, size: int) -> None:
-    """SHA-1's padding after a message of `size` bytes at `at`."""
-    end = at + _blocks(size) * _BLOCK
-    put8(text, at + size, _U64(0x80))
-    for i in range(at + size + 8, end - 8, 8):
-        put8(text, i, _U64(0))
+def _open(text: Any, base: int, end: int) -> None:
+    """Clear where SHA-1's padding may lie, then begin a message: two blocks always, since a varying loop is mispredicted."""
+    clear64(text, max(base, end - 2 * _BLOCK))
+    clear64(text, end - _BLOCK)
+    text[base] = 91
+
+
+@njit(forceinline=True)
+def _close(text: Any, base: int, end: int, size: int) -> None:
+    """End a message of `size` bytes: the bracket over the last comma, padding over what the last piece left behind it."""
+    text[base + size - 1] = 93
+    put8(text, base + size, _U64(0x80))
+    put8(text, base + size + 8, _U64(0))
+    put8(text, base + size + 16, _U64(0))
     bits = _U64(size * 8)
     put8(text, end - 8, (_swap(bits) << _U64(32)) | _swap(bits >> _U64(32)))
 
@@ -73,7 +91,7 @@ def _by_blocks(sizes: Any) -> Any:
         slots[_blocks(size) + 1] += 1
     for b in range(1, most + 2):
         slots[b] += slots[b - 1]
-    order = np.empty(sizes.size, np.int64)
+    order = np.empty(sizes.size, np.uint32)
     for i in range(sizes.size):
         b = _blocks(sizes[i])
         order[slots[b]] = i
@@ -101,12 +119,9 @@ def _buffers(most: int) -> Any:
 def _hash_group(buffers: Any, blocks: int, group: Any, digests: Any) -> None:
     """Hash the padded texts of a group, `blocks` blocks each, and hand out their digests."""
     text, words, state = buffers
-    view = text.view(np.uint32)
-    for lane in range(group.size):
-        base = lane * blocks * 16
-        for b in range(blocks):
-            for i in range(16):
-                words[b, i, lane] = _swap(view[base + b * 16 + i])
+    flat = words.ravel()
+    for b in range(blocks):
+        transpose16(text, b * _BLOCK, blocks * _BLOCK, flat, b * 16 * LANES)
     sha1_lanes(words, blocks, state)
     for lane in range(group.size):
         for row in range(5):
@@ -114,13 +129,14 @@ def _hash_group(buffers: Any, blocks: int, group: Any, digests: Any) -> None:
 
 
 @njit(nogil=True, cache=True)
-def token_names(ids: Any, starts: Any, lengths: Any, pieces: Any, spans: Any) -> Any:
-    """SHA-1 digests `uint32[n, 5]` of level-0 patterns; `pieces` and `spans` as `piece_table` makes them."""
-    sizes = np.zeros(starts.size, np.int64)
+def token_names(ids: Any, starts: Any, lengths: Any, table: Any) -> Any:
+    """SHA-1 digests `uint32[n, 5]` of level-0 patterns; `table` as `piece_table` makes it."""
+    pieces, offsets, heads, spans = table
+    sizes = np.empty(starts.size, np.int64)
     for i in range(starts.size):
-        size = 0
+        size = np.int64(0)
         for t in range(starts[i], starts[i] + lengths[i]):
-            size += spans[ids[t]] & _SPAN
+            size += spans[ids[t]]
         sizes[i] = size
     digests = np.empty((starts.size, 5), np.uint32)
     if starts.size == 0:
@@ -132,17 +148,17 @@ def token_names(ids: Any, starts: Any, lengths: Any, pieces: Any, spans: Any) ->
         lanes, blocks = _lanes(order, sizes, first), _blocks(sizes[order[first]])
         for lane in range(lanes):
             i, base = order[first + lane], lane * blocks * _BLOCK
-            text[base] = 91
+            end = base + blocks * _BLOCK
+            _open(text, base, end)
             at = base + 1
             for t in range(starts[i], starts[i] + lengths[i]):
-                low, size = spans[ids[t]] >> 16, spans[ids[t]] & _SPAN
-                move8(text, at, pieces, low)
-                move8(text, at + 8, pieces, low + 8)
-                for k in range(16, size, 8):
-                    move8(text, at + k, pieces, low + k)
+                token = np.int64(ids[t])
+                move16(text, at, heads, token * HEAD_BYTES)
+                size = np.int64(spans[token])
+                for k in range(HEAD_BYTES, size, 8):
+                    move8(text, at + k, pieces, offsets[token] + k)
                 at += size
-            text[at - 2] = 93
-            _pad(text, base, sizes[i])
+            _close(text, base, end, sizes[i])
         _hash_group(buffers, blocks, order[first : first + lanes], digests)
         first += lanes
     return digests
@@ -162,7 +178,8 @@ def parent_names(children: Any, starts: Any, lengths: Any) -> Any:
         lanes, blocks = _lanes(order, sizes, first), _blocks(sizes[order[first]])
         for lane in range(lanes):
             i, base = order[first + lane], lane * blocks * _BLOCK
-            text[base] = 91
+            end = base + blocks * _BLOCK
+            _open(text, base, end)
             at = base + 1
             for child in range(starts[i], starts[i] + lengths[i]):
                 put8(text, at, _OPEN)
@@ -170,8 +187,7 @@ def parent_names(children: Any, starts: Any, lengths: Any) -> Any:
                     put8(text, at + 7 + 8 * row, _hex(children[child, row]))
                 put8(text, at + 47, _CLOSE)
                 at += CHILD_BYTES
-            text[at - 2] = 93
-            _pad(text, base, sizes[i])
+            _close(text, base, end, sizes[i])
         _hash_group(buffers, blocks, order[first : first + lanes], digests)
         first += lanes
     return digests

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headway.data.vocabulary import Vocabulary
-from headway.learners.patterns import digest, kernels
+from headway.learners.patterns import kernels
 from headway.learners.patterns.config import Section
 from headway.learners.patterns.marks import sentence_marks
-from headway.learners.patterns.namer import Namer, blank_digests
+from headway.learners.patterns.namer import Namer, blank_digests, keys_of, parent_digests
+from headway.learners.patterns.still import still
 from headway.learners.patterns.tally import Keys, Offsets, Symbols
 
 _NO_MARKS: NDArray[np.uint8] = np.zeros(0, np.uint8)
@@ -76,7 +77,7 @@ class Hierarchy:
     def learn(self, ids: Symbols, documents: Offsets, segments: Offsets, *, numbers: NDArray[np.int64]) -> Iterator[list[Learned]]:
         """What each unit of these documents teaches, level by level; `numbers` are those of the documents."""
         table = _Table(
-            *kernels.cut(ids, documents, segments, self._section.widths[0], self._marks, self._section.min_sentence_tokens)
+            *kernels.cut(still(ids), still(documents), still(segments), self._section.widths[0], self._marks, self._section.min_sentence_tokens)
         )
         for low, high, begin, bounds in _units(table.bounds, self._unit):
             part = _Table(table.starts[low:high], table.lengths[low:high], bounds)
@@ -87,7 +88,7 @@ class Hierarchy:
         levels = [_learned(keys, table, ids, numbers, fresh=fresh)]
         blank = False
         for width in self._section.widths[1:]:
-            above = _Table(*kernels.cut_names(table.bounds, width))
+            above = _Table(*kernels.cut_names(still(table.bounds), width))
             if width == 1:
                 levels.append(_nothing(len(table)))
                 table, blank = above, True
@@ -100,9 +101,9 @@ class Hierarchy:
 
     def _tokens(self, ids: Symbols, table: _Table) -> tuple[Keys, NDArray[np.uint32] | None]:
         if not self._kato:
-            return kernels.internal_keys(ids, table.starts, table.lengths), None
+            return kernels.internal_keys(still(ids), still(table.starts), still(table.lengths)), None
         names = self._namer.tokens(ids, table.starts, table.lengths)
-        return digest.keys_of(names), names
+        return keys_of(names), names
 
     def _parents(
         self, children: NDArray[np.uint32] | None, symbols: Keys, table: _Table, *, blank: bool
@@ -110,10 +111,10 @@ class Hierarchy:
         if blank and self._kato:
             names = blank_digests(table.lengths)
         elif children is not None:
-            names = self._namer.parents(children, table.starts, table.lengths)
+            names = parent_digests(children, table.starts, table.lengths)
         else:
-            return kernels.internal_keys(symbols, table.starts, table.lengths), None
-        return digest.keys_of(names), names
+            return kernels.internal_keys(still(symbols), still(table.starts), still(table.lengths)), None
+        return keys_of(names), names
 
 
 def _learned(keys: Keys, table: _Table, symbols: Symbols, numbers: NDArray[np.int64], *, fresh: bool) -> Learned:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -43,12 +44,7 @@ class PatternLearner:
         self._manifest = Manifest(_identity(section, self._vocabulary, dataset.tokenizer["name"]))
         self._levels = len(section.widths)
         self._lock: Lock | None = None
-        self._hierarchy = Hierarchy(
-            section,
-            self._vocabulary,
-            tokenizer=dataset.tokenizer["name"],
-            unit_patterns=max(1 << 12, setup.memory // 4 // _BYTES_PER_PATTERN),
-        )
+        self._setup = setup
         with write_errors(self._folder, kept="nothing was learned yet"):
             (self._folder / RUNS).mkdir(parents=True, exist_ok=True)
         self._spool = Spool(
@@ -59,6 +55,16 @@ class PatternLearner:
         )
         self._compactor = Compactor(
             self._folder / RUNS, after=section.compact_after, rows=rows_within(setup.memory // 4)
+        )
+
+    @cached_property
+    def _hierarchy(self) -> Hierarchy:
+        # Only who steps needs it: a learner that adopts the parts of others starts without.
+        return Hierarchy(
+            self._setup.section,
+            self._vocabulary,
+            tokenizer=self._setup.dataset.tokenizer["name"],
+            unit_patterns=max(1 << 12, self._setup.memory // 4 // _BYTES_PER_PATTERN),
         )
 
     def step(self, batch: Batch) -> Metrics:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from headway.data.vocabulary import Vocabulary
 from headway.errors import MemoryDamage
 from headway.learners.patterns.compact import merged
-from headway.learners.patterns.namer import Namer, blank_digests, keys_of
+from headway.learners.patterns.namer import Namer, blank_digests, keys_of, parent_digests
 from headway.learners.patterns.runs import RunFile, RunReader
 from headway.learners.patterns.tally import Keys, Tally, empty, gather, join, merge
 
@@ -103,14 +103,14 @@ class LevelStore:
     def _from_children(self, below: LevelStore, patterns: Tally) -> Digests:
         children, at = np.unique(patterns.symbols, return_inverse=True)
         names = below.digests(below.sequences(children))
-        return parent_digests(names[at], patterns)
+        return parent_digests(names[at], patterns.offsets[:-1], patterns.lengths)
 
     def _resolve(self, pattern: Tally) -> NDArray[np.uint32]:
         """The name of one pattern some of whose children share their keys with others: the choice that fits its key."""
         if self.below is not None and not self.below.blank:
             found = [self.below.find(key) for key in pattern.symbols.tolist()]
             for names in _choices([self.below.digests(each) for each in found]):
-                digest = parent_digests(names, pattern)
+                digest = parent_digests(names, pattern.offsets[:-1], pattern.lengths)
                 if keys_of(digest)[0] == pattern.keys[0]:
                     return digest[0]
         raise MemoryDamage(
@@ -122,13 +122,6 @@ class LevelStore:
         """Let go of the files."""
         for reader in self.__dict__.pop("readers", []):
             reader.close()
-
-
-def parent_digests(children: Digests, patterns: Tally) -> Digests:
-    """Names of patterns from the names of all their children, one after another."""
-    from headway.learners.patterns.digest import parent_names
-
-    return parent_names(children, patterns.offsets[:-1], patterns.lengths)
 
 
 def _choices(options: Sequence[Digests]) -> Iterator[Digests]:

@@ -43,7 +43,7 @@ def remove_orphans(folder: Path) -> list[str]:
 
 
 def compact_all(folder: Path) -> Manifest:
-    """Merge all runs of each level into one, replace the manifest, then remove what it no longer names."""
+    """Merge all runs of each level into one, replace the manifest, then remove whatever it does not name."""
     runs = folder / RUNS
     with only_writer(folder):
         manifest = _manifest(folder)
@@ -51,8 +51,9 @@ def compact_all(folder: Path) -> Manifest:
         adopted = adopt(manifest, merges)
         with write_errors(folder, kept=_KEPT):
             adopted.manifest.write(folder)
-            for name in adopted.obsolete:
-                (runs / name).unlink()
+            # More than this compaction replaced: one that was killed at this point left the same behind.
+            for path in orphans(folder, adopted.manifest):
+                path.unlink()
     return adopted.manifest
 
 

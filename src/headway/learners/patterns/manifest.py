@@ -40,6 +40,20 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where noted documents come from, and how they are called."""
+
+    title: str
+    author: str = "Unknown"
+    numbered: bool = True
+    """Whether documents are `<title>_sample_<number>`; else the title is that of one book, and the number its place."""
+
+    def to_json(self) -> list[Any]:
+        """As it stands in the manifest."""
+        return [self.title, self.author, self.numbered]
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """Which runs make up a memory, how far the run that made it was, and what every level has seen."""
 
@@ -50,6 +64,10 @@ class Manifest:
     left: tuple[int, ...] = ()
     runs: tuple[RunFile, ...] = ()
     notes: tuple[RunFile, ...] = field(default=())
+    origins: tuple[Origin, ...] = ()
+    """Of the noted documents, where memories were added; else all are of the one source in the identity."""
+    added: tuple[str, ...] = ()
+    """What was added and must not be added again."""
 
     def level(self, level: int) -> list[RunFile]:
         """The pattern runs of one level."""
@@ -90,6 +108,10 @@ class Manifest:
             "runs": [run.to_json() for run in sorted(self.runs, key=_place)],
             "notes": [run.to_json() for run in sorted(self.notes, key=_place)],
         }
+        if self.origins:
+            body["origins"] = [origin.to_json() for origin in self.origins]
+        if self.added:
+            body["added"] = list(self.added)
         replace_json(folder / NAME, body | {"checksum": _digest(body)})
 
 
@@ -117,6 +139,8 @@ def read_manifest(folder: Path) -> Manifest | None:
         tuple(body["left"]),
         tuple(RunFile(**run) for run in body["runs"]),
         tuple(RunFile(**run) for run in body["notes"]),
+        tuple(Origin(*origin) for origin in body.get("origins", ())),
+        tuple(body.get("added", ())),
     )
 
 

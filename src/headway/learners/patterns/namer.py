@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from headway.data.vocabulary import Vocabulary
 from headway.learners.patterns import digest
 from headway.learners.patterns.naming import name_of, pieces
+from headway.learners.patterns.still import still
 from headway.learners.patterns.tally import Keys, Offsets, Symbols
 
 PREFIX = "PTRN|"
@@ -19,17 +20,16 @@ class Namer:
     """Names of sequences by KATO's rule, for one vocabulary."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        flat, offsets = pieces(vocabulary.symbols)
-        self._pieces = np.concatenate([flat, np.zeros(16, np.uint8)])
-        self._spans = (offsets[:-1] << 16) | np.diff(offsets)
+        self._table = digest.piece_table(*pieces(vocabulary.symbols))
 
     def tokens(self, ids: Symbols, starts: Offsets, lengths: NDArray[Any]) -> NDArray[np.uint32]:
         """Digests of level-0 patterns."""
-        return digest.token_names(ids, starts, lengths, self._pieces, self._spans)
+        return digest.token_names(still(ids), still(starts), still(lengths, np.int32), self._table)
 
-    def parents(self, children: NDArray[np.uint32], starts: Offsets, lengths: NDArray[Any]) -> NDArray[np.uint32]:
-        """Digests of patterns whose symbols are names."""
-        return digest.parent_names(children, starts, lengths)
+
+def parent_digests(children: NDArray[np.uint32], starts: Offsets, lengths: NDArray[Any]) -> NDArray[np.uint32]:
+    """Digests of patterns whose symbols are names."""
+    return digest.parent_names(still(children), still(starts), still(lengths, np.int32))
 
 
 def blank_digests(lengths: NDArray[Any]) -> NDArray[np.uint32]:
@@ -54,4 +54,4 @@ def names_of(digests: NDArray[np.uint32]) -> list[str]:
 
 def keys_of(digests: NDArray[np.uint32]) -> Keys:
     """The first 64 bits of every name."""
-    return digest.keys_of(digests)
+    return digest.keys_of(still(digests))

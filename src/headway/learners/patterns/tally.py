@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headway.learners.patterns import kernels
+from headway.learners.patterns.still import still
 
 Keys = NDArray[np.uint64]
 Counts = NDArray[np.uint64]
@@ -50,8 +51,10 @@ class Tally:
 
 def tally(keys: Keys, starts: Offsets, lengths: NDArray[Any], symbols: Symbols, *, counts: Counts = NO_COUNTS) -> Tally:
     """Add up equal patterns given as sequences `symbols[starts[i]:][:lengths[i]]`; without counts each counts once."""
-    ordered, rows = kernels.sort_keys(keys)
-    heads, distinct, totals = kernels.count(ordered, rows, counts, starts, lengths, symbols)
+    ordered, rows = kernels.sort_keys(still(keys))
+    heads, distinct, totals = kernels.count(
+        ordered, rows, still(counts), still(starts), still(lengths, np.int32), still(symbols)
+    )
     # An upper bound of the room is cheaper than the exact sum over rows that lie anywhere.
     offsets, out = gather(heads, starts, lengths, symbols, room=int(lengths.sum(dtype=np.int64)))
     return Tally(distinct, totals, offsets, out)
@@ -64,7 +67,7 @@ def gather(
     size = int(lengths[rows].sum(dtype=np.int64)) if room is None else room
     offsets = np.empty(len(rows) + 1, np.int64)
     out = np.empty(size + 8 // symbols.itemsize, symbols.dtype)
-    kernels.gather(rows, starts, lengths, symbols, offsets, out)
+    kernels.gather(still(rows), still(starts), still(lengths, np.int32), still(symbols), offsets, out)
     return offsets, out[: offsets[-1]]
 
 

@@ -14,11 +14,18 @@ Wire = Connection
 
 
 @dataclass(frozen=True, slots=True)
+class Prepare:
+    """What the server loads before it knows the job; `prepare` is a function of an importable module."""
+
+    prepare: Callable[[Any], None] | None
+    section: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
-    """What every worker of a pool does; `make` and `prepare` are functions of importable modules."""
+    """What every worker of a pool does; `make` is a function of an importable module."""
 
     make: Callable[[Setup], Learner]
-    prepare: Callable[[Any], None] | None
     section: Any
     feed: dict[str, Any]
     folder: Path

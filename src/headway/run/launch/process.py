@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 
 from headway.errors import RunError
-from headway.run.launch.messages import Ask, Broken, Ended, Job, Ready, Refused, Wire
+from headway.run.launch.messages import Ask, Broken, Ended, Job, Prepare, Ready, Refused, Wire
 
 _PROGRAM = (
     "import sys; _, path, control, *wires = sys.argv; sys.path[:] = path.split(chr(10)); "
@@ -27,20 +27,31 @@ _FAREWELL_SECONDS = 5.0
 
 
 class Servant:
-    """A running fork server and the wires to its future workers."""
+    """A running fork server and the wires to its future workers, of which a job may use fewer."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, prepare: Prepare, *, workers: int) -> None:
         if not hasattr(os, "fork") or not sys.executable:
             raise RunError("several workers need a system that can fork and a Python executable; use workers = 1")
         self._control, theirs = _pair()
-        pairs = [_pair() for _ in range(job.workers)]
+        pairs = [_pair() for _ in range(workers)]
         self.wires = [ours for ours, _ in pairs]
         given = [theirs, *(worker for _, worker in pairs)]
         self._process = _start([wire.fileno() for wire in given])
         for wire in given:
             wire.close()
         self._workers: tuple[int, ...] = ()
-        self._control.send(job)
+        self._control.send(prepare)
+
+    def begin(self, job: Job) -> None:
+        """Have the workers forked for a job, as soon as the server has loaded what they need."""
+        for wire in self.wires[job.workers :]:
+            wire.close()
+        del self.wires[job.workers :]
+        try:
+            self._control.send(job)
+        except OSError:
+            # It is gone, or said why it goes: `ready` tells.
+            return
 
     @property
     def pids(self) -> tuple[int, ...]:

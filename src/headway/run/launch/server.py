@@ -11,10 +11,11 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 from headway.errors import HeadwayError
 from headway.feed.feed import Feed
-from headway.run.launch.messages import Ask, Broken, Ended, Job, Ready, Refused, Wire
+from headway.run.launch.messages import Ask, Broken, Ended, Job, Prepare, Ready, Refused, Wire
 from headway.run.launch.worker import work
 
 _LOOK_SECONDS = 1.0
@@ -49,17 +50,18 @@ class Server:
         self._alive: list[int] = []
 
     def launch(self, wires: list[Wire]) -> None:
-        """Load what the job needs, then fork one worker for every wire."""
-        job: Job = self._wire.recv()
-        if job.prepare is not None:
-            job.prepare(job.section)
+        """Load what workers need, wait for the job, then fork the workers it asks for."""
+        early: Prepare = self._next()
+        if early.prepare is not None:
+            early.prepare(early.section)
+        job: Job = self._next()
         feed = Feed.from_spec(job.feed)
         # Laid out here, so that the offsets of a large dataset exist once and not once per worker.
         feed.total_batches  # noqa: B018
         # Collected and frozen: otherwise the first collection in each worker would copy every page it shares.
         gc.collect()
         gc.freeze()
-        for rank in range(len(wires)):
+        for rank in range(job.workers):
             self._alive.append(self._fork(wires, rank, job, feed))
         for wire in wires:
             wire.close()
@@ -68,11 +70,15 @@ class Server:
     def serve(self) -> None:
         """Answer questions about workers until the pool is gone."""
         while True:
-            if self._wire.poll(_LOOK_SECONDS):
-                self._wire.send(Ended(self._wait(self._wire.recv())))
-            elif os.getppid() != self._parent:
-                # Another child of a killed parent can hold a copy of the socket, which then never closes.
-                return
+            self._wire.send(Ended(self._wait(self._next())))
+
+    def _next(self) -> Any:
+        """The next message; `EOFError` once the pool's owner is gone."""
+        while not self._wire.poll(_LOOK_SECONDS):
+            # Another child of a killed parent can hold a copy of the socket, which then never closes.
+            if os.getppid() != self._parent:
+                raise EOFError
+        return self._wire.recv()
 
     def close(self) -> None:
         """End every worker."""
