@@ -28,6 +28,8 @@ class RunSection:
     """How often the whole dataset is read."""
     documents: Annotated[Annotated[int, Ge(1)] | None, CAREFUL] = None
     """Stop after so many documents, over all epochs; absent: read them all."""
+    shuffle: bool = False
+    """Whether each epoch reads the documents in a random order of its own."""
     seed: Annotated[int, Ge(0)] = 0
     """What every random choice is derived from."""
     batch_tokens: Annotated[int, Ge(1024)] = 1_048_576

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from headway.errors import RunError
 from headway.plan.section import format_bytes
 
-# A forked worker copies shared pages as it touches them: measured 8 to 14 MiB with numba and pyarrow loaded.
+# A forked worker copies shared pages as it touches them; with numba and pyarrow loaded that is about this much.
 COPIED_PER_WORKER = 14 << 20
 LEAST = 16 << 20
 _HEAD_SHARE = 8

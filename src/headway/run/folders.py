@@ -39,10 +39,15 @@ def newest(runs: Path, name: str) -> Path | None:
     return next((run.folder for run in reversed(_of(runs, name)) if (run.folder / RESOLVED).is_file()), None)
 
 
-def create(runs: Path, name: str) -> Path:
-    """A new, empty run folder; two processes never get the same one."""
+def check_name(name: str) -> None:
+    """A RunError when a plan of this name could have no run folder."""
     if not re.fullmatch(_PLAIN, name):
         raise RunError(f"{name!r} cannot name a run folder; name the plan without / and without a leading .")
+
+
+def create(runs: Path, name: str) -> Path:
+    """A new, empty run folder; two processes never get the same one."""
+    check_name(name)
     with write_errors(runs, kept="nothing was started"):
         runs.mkdir(parents=True, exist_ok=True)
         number = max((run.number for run in _of(runs, name)), default=0)

@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 from headway.feed.batch import Batch
 from headway.learners.base import Learner
 from headway.plan.values import Position
-from headway.record.events import Resumed
+from headway.record.events import Note, Resumed
 from headway.record.record import Record
 from headway.run.run import Run
 
@@ -38,6 +38,7 @@ def drive(run: Run, feed: Batches, learner: Learner, record: Record) -> Ending:
         if run.save_due():
             _save(run, learner, record, position)
         if run.should_stop():
+            record.write(Note("stopping: what was learned is being saved"))
             break
     else:
         # A stopped run is not complete: what finishing may cost (a compaction) is paid by the run that gets there.

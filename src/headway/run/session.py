@@ -177,7 +177,14 @@ class _Scene:
 
 def feed_of(section: RunSection, dataset: Dataset) -> Feed:
     """The batches that a plan's `run` section makes of a dataset."""
-    return Feed(dataset, section.batch_tokens, seed=section.seed, epochs=section.epochs, documents=section.documents)
+    return Feed(
+        dataset,
+        section.batch_tokens,
+        seed=section.seed,
+        shuffle=section.shuffle,
+        epochs=section.epochs,
+        documents=section.documents,
+    )
 
 
 def _dead_end(folder: Path, feed: Feed) -> Position | None:

@@ -15,7 +15,7 @@ from headway.record.record import Listener
 from headway.run.building import plan_dataset
 from headway.run.choose import Mode, choose
 from headway.run.facts import facts
-from headway.run.folders import create
+from headway.run.folders import check_name, create
 from headway.run.listeners import tell, usual_listeners
 from headway.run.result import RunResult
 from headway.run.run import Run
@@ -41,6 +41,7 @@ def train(
     """
     kinds = plan_kinds()
     wanted = read_plan(plan, overrides=overrides, kinds=kinds)
+    check_name(wanted.name)
     told = usual_listeners() if listeners is None else tuple(listeners)
     choice = choose(wanted, runs=Path(runs_dir), kinds=kinds, mode=mode)
     if choice.said is not None:

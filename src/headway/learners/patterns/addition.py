@@ -13,6 +13,7 @@ import numpy as np
 from headway.data.vocabulary import Vocabulary
 from headway.durable import replace_json, sync_folder, write_errors
 from headway.errors import RunError
+from headway.learners.patterns.compact import RANGE_ROWS
 from headway.learners.patterns.compactor import adopt, groups, run_merges
 from headway.learners.patterns.learner import VOCABULARY
 from headway.learners.patterns.maintain import only_writer, orphans, present_manifest
@@ -72,7 +73,7 @@ def _sum(here: Path, there: Path, mine: Manifest, theirs: Manifest, origin: Orig
     """The manifest of both together, with every file it names in place and durable."""
     origins = list(origins_of(mine))
     places = [_place(origins, each) for each in (theirs.origins or (origin,))]
-    taken = mine.files()
+    taken, levels = mine.files(), len(mine.identity.widths)
     runs = [_linked(there, here, run, taken) for run in theirs.runs]
     notes = [_noted(there, here, run, taken, places) for run in theirs.notes]
     sync_folder(here)
@@ -80,7 +81,7 @@ def _sum(here: Path, there: Path, mine: Manifest, theirs: Manifest, origin: Orig
         mine,
         documents=mine.documents + theirs.documents,
         tokens=mine.tokens + theirs.tokens,
-        left=tuple(a + b for a, b in zip(mine.left, _left(theirs, len(mine.left)), strict=True)),
+        left=tuple(a + b for a, b in zip(_left(mine, levels), _left(theirs, levels), strict=True)),
         runs=(*mine.runs, *runs),
         notes=(*mine.notes, *notes),
         origins=tuple(origins),
@@ -95,7 +96,7 @@ def _place(origins: list[Origin], origin: Origin) -> int:
 
 def _left(manifest: Manifest, levels: int) -> list[int]:
     """What each level was given and did not take; a level that was not there took nothing of the one below."""
-    known = list(manifest.left) or [0] * len(manifest.identity.widths)
+    known = list(manifest.left or [0] * len(manifest.identity.widths))
     if len(known) < levels:
         known.append(manifest.observed(len(known) - 1))
     return known + [0] * (levels - len(known))
@@ -144,7 +145,7 @@ def _commit(folder: Path, manifest: Manifest) -> Manifest:
     """Replace the manifest, with runs merged where many have piled up, and remove what it no longer names."""
     runs = folder / RUNS
     work = groups(manifest, after=_AFTER)
-    adopted = adopt(manifest, run_merges(runs, work, taken=frozenset(manifest.files())))
+    adopted = adopt(manifest, run_merges(runs, work, taken=frozenset(manifest.files()), rows=RANGE_ROWS))
     adopted.manifest.write(folder)
     for name in adopted.obsolete:
         (runs / name).unlink()

@@ -10,11 +10,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from headway.data.vocabulary import Vocabulary
-from headway.learners.patterns.level import Digests, LevelStore
+from headway.learners.patterns.level import Digests, LevelStore, Named
 from headway.learners.patterns.namer import PREFIX, hex_of
 from headway.learners.patterns.tally import Tally
 
 _NAME_BYTES = len(PREFIX) + 40
+_SYMBOLS_AT_ONCE = 1 << 23
 SCHEMA = pa.schema(
     [
         pa.field("name", pa.string(), nullable=False),
@@ -31,16 +32,26 @@ def table(store: LevelStore, vocabulary: Vocabulary) -> pa.Table:
 
 
 def batches(store: LevelStore, vocabulary: Vocabulary) -> Iterator[pa.RecordBatch]:
-    """A level piece by piece, in order of name."""
+    """A level piece by piece, in order of key, which is that of KATO's names."""
     words = pa.array(vocabulary.symbols, pa.string())
-    for rows in store.merged():
-        columns = [
-            names_array(store.digests(rows)),
-            pa.array(rows.counts),
-            pa.array(rows.lengths.astype(np.int32)),
-            pa.ListArray.from_arrays(pa.array(rows.offsets.astype(np.int32)), _symbols(store, rows, words)),
-        ]
-        yield pa.record_batch(columns, schema=SCHEMA)
+    for part in store.merged():
+        for rows in _pieces(part):
+            named = store.named(rows)
+            columns = [
+                names_array(named.digests),
+                pa.array(rows.counts),
+                pa.array(rows.lengths.astype(np.int32)),
+                pa.ListArray.from_arrays(pa.array(rows.offsets.astype(np.int32)), _symbols(store, rows, named, words)),
+            ]
+            yield pa.record_batch(columns, schema=SCHEMA)
+
+
+def _pieces(part: Tally) -> Iterator[Tally]:
+    """Cuts with a bounded number of symbols, so that the text of each stays within Arrow's 32-bit offsets."""
+    longest = int(part.lengths.max(initial=1))
+    step = max(1, _SYMBOLS_AT_ONCE // longest)
+    for low in range(0, len(part), step):
+        yield part.cut(low, min(low + step, len(part)))
 
 
 def names_array(digests: Digests) -> Any:
@@ -53,10 +64,9 @@ def names_array(digests: Digests) -> Any:
     return pa.StringArray.from_buffers(len(digests), pa.py_buffer(offsets), pa.py_buffer(full.tobytes()))
 
 
-def _symbols(store: LevelStore, rows: Tally, words: Any) -> Any:
+def _symbols(store: LevelStore, rows: Tally, named: Named, words: Any) -> Any:
+    if named.children is not None:
+        return names_array(named.children.digests).take(pa.array(named.children.at))
     if store.below is None:
         return words.take(pa.array(rows.symbols))
-    if store.below.blank:
-        return pa.array([""]).take(pa.array(np.zeros(len(rows.symbols), np.int32)))
-    keys, at = np.unique(rows.symbols, return_inverse=True)
-    return names_array(store.below.digests(store.below.sequences(keys))).take(pa.array(at))
+    return pa.array([""]).take(pa.array(np.zeros(len(rows.symbols), np.int32)))

@@ -28,12 +28,14 @@ _KEPT = "the memory is untouched"
 
 def export(memory: Memory, path: Path, *, format: Literal["parquet", "jsonl", "csv"], level: int | None) -> int:
     """Write the patterns of one level, or of all, in order of level and name; how many."""
+    if format not in _FORMATS:
+        raise RunError(f"there is no format {format!r}; there are {', '.join(_FORMATS)}")
     if path.is_dir():
         raise RunError(f"{path} is a folder; give --output a file name")
     levels = memory.levels if level is None else [memory.level(level)]
     draft = path.with_name(path.name + ".part")
     number = 0
-    with write_errors(path, kept=_KEPT):
+    with write_errors(path, kept=_KEPT), _gone_after(draft):
         path.parent.mkdir(parents=True, exist_ok=True)
         with _FORMATS[format](draft) as write:
             for each in levels:
@@ -43,6 +45,15 @@ def export(memory: Memory, path: Path, *, format: Literal["parquet", "jsonl", "c
                     number += len(batch)
         draft.replace(path)
     return number
+
+
+@contextmanager
+def _gone_after(draft: Path) -> Iterator[None]:
+    """Leave no half of a table behind."""
+    try:
+        yield
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,30 @@ from headway.learners.patterns.runs import RunFile, RunReader
 from headway.learners.patterns.tally import Keys, Tally, empty, gather, join, merge
 
 Digests = NDArray[np.uint32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Children:
+    """What the symbols of some patterns stand for: symbol j is pattern `at[j]` of the level below."""
+
+    rows: Tally
+    digests: Digests
+    at: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Named:
+    """Names of patterns; `children` is None where symbols are tokens or empty names."""
+
+    digests: Digests
+    children: Children | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Choice:
+    digest: NDArray[np.uint32]
+    rows: Tally
+    names: Digests
 
 
 class LevelStore:
@@ -88,33 +114,50 @@ class LevelStore:
 
     def digests(self, patterns: Tally) -> Digests:
         """The names of patterns of this level; MemoryDamage when a sequence does not hash to its key."""
-        starts, lengths = patterns.offsets[:-1], patterns.lengths
-        if self._namer is not None:
-            digests = self._namer.tokens(patterns.symbols, starts, lengths)
-        elif self.below is None or self.below.blank:
-            digests = blank_digests(lengths)
-        else:
-            digests = self._from_children(self.below, patterns)
-        if self._kato:
-            for i in np.flatnonzero(keys_of(digests) != patterns.keys).tolist():
-                digests[i] = self._resolve(patterns.cut(i, i + 1))
-        return digests
+        return self.named(patterns).digests
 
-    def _from_children(self, below: LevelStore, patterns: Tally) -> Digests:
-        children, at = np.unique(patterns.symbols, return_inverse=True)
-        names = below.digests(below.sequences(children))
-        return parent_digests(names[at], patterns.offsets[:-1], patterns.lengths)
-
-    def _resolve(self, pattern: Tally) -> NDArray[np.uint32]:
-        """The name of one pattern some of whose children share their keys with others: the choice that fits its key."""
+    def named(self, patterns: Tally) -> Named:
+        """Patterns of this level with their names and what their symbols stand for."""
         if self.below is not None and not self.below.blank:
-            found = [self.below.find(key) for key in pattern.symbols.tolist()]
-            for names in _choices([self.below.digests(each) for each in found]):
-                digest = parent_digests(names, pattern.offsets[:-1], pattern.lengths)
-                if keys_of(digest)[0] == pattern.keys[0]:
-                    return digest[0]
-        raise MemoryDamage(
-            f"level {self.number}: the sequence stored under {int(pattern.keys[0]):016x}... does not hash to that name; "
+            return self._parents(self.below, patterns)
+        if self._namer is None:
+            digests = blank_digests(patterns.lengths)
+        else:
+            digests = self._namer.tokens(patterns.symbols, patterns.offsets[:-1], patterns.lengths)
+        for i in self._misnamed(digests, patterns):
+            raise self._damage(int(patterns.keys[i]))
+        return Named(digests, None)
+
+    def _parents(self, below: LevelStore, patterns: Tally) -> Named:
+        keys, at = np.unique(patterns.symbols, return_inverse=True)
+        rows = below.sequences(keys)
+        names = below.digests(rows)
+        digests = parent_digests(names[at], patterns.offsets[:-1], patterns.lengths)
+        for i in self._misnamed(digests, patterns):
+            right = self._resolve(below, patterns.cut(i, i + 1))
+            digests[i] = right.digest
+            at[patterns.offsets[i] : patterns.offsets[i + 1]] = np.arange(len(right.names)) + len(rows)
+            rows, names = join([rows, right.rows]), np.concatenate([names, right.names])
+        return Named(digests, Children(rows, names, at))
+
+    def _misnamed(self, digests: Digests, patterns: Tally) -> list[int]:
+        return np.flatnonzero(keys_of(digests) != patterns.keys).tolist() if self._kato else []
+
+    def _resolve(self, below: LevelStore, pattern: Tally) -> _Choice:
+        """Some children of this pattern share their keys with others: the choice that fits the pattern's own key."""
+        found = [below.find(key) for key in pattern.symbols.tolist()]
+        named = [below.digests(each) for each in found]
+        for picks in product(*(range(len(each)) for each in found)):
+            names = np.stack([each[i] for each, i in zip(named, picks, strict=True)])
+            digest = parent_digests(names, pattern.offsets[:-1], pattern.lengths)
+            if keys_of(digest)[0] == pattern.keys[0]:
+                rows = join([each.cut(i, i + 1) for each, i in zip(found, picks, strict=True)])
+                return _Choice(digest[0], rows, names)
+        raise self._damage(int(pattern.keys[0]))
+
+    def _damage(self, key: int) -> MemoryDamage:
+        return MemoryDamage(
+            f"level {self.number}: the sequence stored under {key:016x}... does not hash to that name; "
             "restore the memory from a copy"
         )
 
@@ -122,15 +165,6 @@ class LevelStore:
         """Let go of the files."""
         for reader in self.__dict__.pop("readers", []):
             reader.close()
-
-
-def _choices(options: Sequence[Digests]) -> Iterator[Digests]:
-    if not options:
-        yield np.zeros((0, 5), np.uint32)
-        return
-    for first in options[0]:
-        for rest in _choices(options[1:]):
-            yield np.concatenate([first[None, :], rest])
 
 
 def _in_order(rows: Tally, places: NDArray[np.int64]) -> Tally:

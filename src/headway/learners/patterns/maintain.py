@@ -36,7 +36,7 @@ def orphans(folder: Path, manifest: Manifest) -> list[Path]:
 def remove_orphans(folder: Path) -> list[str]:
     """Remove files that no manifest names; their names."""
     with only_writer(folder), write_errors(folder, kept=_KEPT):
-        found = orphans(folder, _manifest(folder))
+        found = orphans(folder, present_manifest(folder))
         for path in found:
             path.unlink()
     return [path.name for path in found]
@@ -46,7 +46,7 @@ def compact_all(folder: Path) -> Manifest:
     """Merge all runs of each level into one, replace the manifest, then remove whatever it does not name."""
     runs = folder / RUNS
     with only_writer(folder):
-        manifest = _manifest(folder)
+        manifest = present_manifest(folder)
         merges = run_merges(runs, everything(manifest), taken=frozenset(manifest.files()), rows=RANGE_ROWS)
         adopted = adopt(manifest, merges)
         with write_errors(folder, kept=_KEPT):
@@ -57,7 +57,8 @@ def compact_all(folder: Path) -> Manifest:
     return adopted.manifest
 
 
-def _manifest(folder: Path) -> Manifest:
+def present_manifest(folder: Path) -> Manifest:
+    """The manifest of a memory folder; a RunError when there is none."""
     manifest = read_manifest(folder)
     if manifest is None:
         raise RunError(f"{folder} holds no memory ({NAME} is missing)")

@@ -16,7 +16,7 @@ from headway.durable import read_json
 from headway.errors import MemoryDamage, RunError
 from headway.learners.patterns import arrow, maintain, notes
 from headway.learners.patterns.learner import FOLDER, VOCABULARY
-from headway.learners.patterns.level import LevelStore, pick
+from headway.learners.patterns.level import Children, LevelStore, pick
 from headway.learners.patterns.manifest import NAME, RUNS, Manifest, read_manifest
 from headway.learners.patterns.namer import PREFIX, keys_of, names_of
 from headway.learners.patterns.tally import Tally, join
@@ -37,6 +37,7 @@ class Pattern:
     symbols: tuple[str, ...]
     level: int
     raw: tuple[int, ...] = field(repr=False, compare=False)
+    key: int = field(repr=False, compare=False)
 
 
 class Level:
@@ -69,11 +70,11 @@ class Level:
             yield from self.patterns(part)
 
     def to_arrow(self) -> pa.Table:
-        """A table with the columns name, frequency, length and symbols, in order of name."""
+        """A table with the columns name, frequency, length and symbols, in order of key (of name, for KATO's)."""
         return arrow.table(self.store, self._memory.vocabulary)
 
     def top(self, number: int) -> list[Pattern]:
-        """The most frequent patterns, the first by name among equals."""
+        """The most frequent patterns, the first by key among equals, which is the order of KATO's names."""
         best: Tally | None = None
         for part in self.store.merged():
             rows = join([best, part]) if best is not None else part
@@ -83,14 +84,24 @@ class Level:
 
     def patterns(self, rows: Tally) -> Iterator[Pattern]:
         """Rows of this level as patterns."""
-        names = names_of(self.store.digests(rows))
-        bounds, raw = rows.offsets.tolist(), rows.symbols.tolist()
-        shown = self._memory.shown(self.number, rows.symbols)
+        named = self.store.named(rows)
+        names = names_of(named.digests)
+        bounds, raw, keys = rows.offsets.tolist(), rows.symbols.tolist(), rows.keys.tolist()
+        shown = self._shown(named.children, raw)
         for i, name in enumerate(names):
             low, high = bounds[i], bounds[i + 1]
-            yield Pattern(
-                name, int(rows.counts[i]), high - low, tuple(shown[low:high]), self.number, tuple(raw[low:high])
-            )
+            symbols, ids = tuple(shown[low:high]), tuple(raw[low:high])
+            yield Pattern(name, int(rows.counts[i]), high - low, symbols, self.number, ids, keys[i])
+
+    def _shown(self, children: Children | None, raw: list[int]) -> list[str]:
+        """Symbols as strings."""
+        if children is not None:
+            names = names_of(children.digests)
+            return [names[i] for i in children.at.tolist()]
+        if self.number:
+            return [""] * len(raw)
+        table = self._memory.vocabulary.symbols
+        return [table[number] for number in raw]
 
 
 class Memory:
@@ -143,14 +154,14 @@ class Memory:
         return self.patterns()
 
     def patterns(self, level: int | None = None) -> Iterator[Pattern]:
-        """All patterns of one level, or of every level, in order of name."""
+        """All patterns of one level, or of every level, in order of key, which is that of KATO's names."""
         for each in self.levels if level is None else [self.level(level)]:
             yield from each
 
     def get(self, name: str) -> Pattern | None:
         """The pattern with this name, with or without `PTRN|`; None when it was never learned."""
         text = name.removeprefix(PREFIX)
-        if len(text) != 40 or set(text) - set("0123456789abcdef"):
+        if not _is_name(name):
             raise RunError(f"{name!r} is not a pattern name; a name is PTRN| and 40 hex digits in lower case")
         if self.manifest.identity.names != "kato":
             raise RunError(f"{self.folder} was trained with names = \"internal\" and cannot look names up; iterate over it")
@@ -167,7 +178,7 @@ class Memory:
         return found
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self.get(name) is not None
+        return isinstance(name, str) and _is_name(name) and self.get(name) is not None
 
     def top(self, number: int, level: int = 0) -> list[Pattern]:
         """The most frequent patterns of a level."""
@@ -178,32 +189,24 @@ class Memory:
         return self.vocabulary.decode(self.tokens(pattern))
 
     def tokens(self, pattern: Pattern) -> list[int]:
-        """The token ids a pattern of any level stands for."""
-        symbols = np.array(pattern.raw, np.uint64)
+        """The token ids a pattern of any level stands for; none where a level of width 1 lost them."""
+        key, ends = np.array([pattern.key], np.uint64), np.array([0, pattern.length], np.int64)
+        dtype = np.uint32 if pattern.level == 0 else np.uint64
+        rows = Tally(key, np.ones(1, np.uint64), ends, np.array(pattern.raw, dtype))
         for number in range(pattern.level, 0, -1):
-            below = self.levels[number - 1].store
-            if below.blank:
+            children = self.levels[number].store.named(rows).children
+            if children is None:
                 return []
-            keys, at = np.unique(symbols, return_inverse=True)
-            rows = below.sequences(keys)
-            symbols = pick(rows, at).symbols
-        return symbols.tolist()
+            rows = pick(children.rows, children.at)
+        return rows.symbols.tolist()
 
     def metadata(self, pattern: Pattern) -> dict[str, list[str]]:
         """What KATO's trainer notes of the documents that began with this pattern; empty when none was noted."""
-        return notes.metadata(self.folder / RUNS, self.manifest, pattern.level, pattern.name)
+        return self._notes.metadata(pattern.level, pattern.key)
 
-    def shown(self, level: int, symbols: Any) -> list[str]:
-        """The symbols of a level as strings."""
-        if level == 0:
-            table = self.vocabulary.symbols
-            return [table[number] for number in symbols.tolist()]
-        below = self.levels[level - 1].store
-        if below.blank:
-            return [""] * len(symbols)
-        keys, at = np.unique(symbols, return_inverse=True)
-        names = names_of(below.digests(below.sequences(keys))) if len(keys) else []
-        return [names[i] for i in at.tolist()]
+    @cached_property
+    def _notes(self) -> notes.Notes:
+        return notes.Notes(self.folder / RUNS, self.manifest)
 
     def stats(self) -> dict[str, Any]:
         """Counts and sizes, ready for JSON."""
@@ -238,6 +241,17 @@ class Memory:
         """Remove files that the manifest does not name; their names."""
         return maintain.remove_orphans(self.folder)
 
+    def add(self, other: Memory | Path | str, *, once: str | None = None) -> None:
+        """Add all that another memory of the same settings has learned: as if this one had learned it, too.
+
+        Under one `once` this happens only the first time; killed at any moment, everything was added or nothing.
+        """
+        from headway.learners.patterns.addition import merge_into
+
+        folder = (other if isinstance(other, Memory) else open_memory(other)).folder
+        self.close()
+        self.manifest = merge_into(self.folder, folder, once=once)
+
     def compact(self) -> dict[str, Any]:
         """Merge all runs of each level into one; bytes and runs before and after."""
         before = self.stats()
@@ -256,12 +270,19 @@ class Memory:
         """Let go of the files."""
         for level in self.__dict__.pop("levels", []):
             level.store.close()
+        if "_notes" in self.__dict__:
+            self.__dict__.pop("_notes").close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+
+def _is_name(text: str) -> bool:
+    digits = text.removeprefix(PREFIX)
+    return len(digits) == 40 and not set(digits) - set("0123456789abcdef")
 
 
 def open_memory(path: Path | str) -> Memory:

@@ -1,0 +1,150 @@
+"""Every setting of a plan changes something; one that is missing here fails the first test."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+import headway
+from headway.data.build import build
+from headway.data.config import DataSection
+from headway.plan.plan import plan_settings
+from headway.record.record import read_record
+from headway.run.train import plan_kinds
+
+DOCUMENTS = [
+    f"The cat number {i} sat on the mat. It saw {i % 3} birds!\n\nThen it slept for a long while. And woke {i}?\n\n"
+    f"Chapter {i % 9 + 1}:\nA new day of the cat and the mat and the bird number {i} began."
+    for i in range(60)
+]
+
+
+@dataclass(frozen=True)
+class Trained:
+    result: headway.RunResult
+    memory: Any
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return list(read_record(self.result.folder / "record.jsonl"))
+
+    def patterns(self) -> list[tuple[str, int]]:
+        return [(pattern.name, pattern.frequency) for pattern in self.memory.patterns()]
+
+    def started(self, key: str) -> Any:
+        return self.events[0][key]
+
+    def saves(self) -> int:
+        return sum(event["event"] == "saved" for event in self.events)
+
+    def steps(self) -> int:
+        return sum(event.get("steps", 0) for event in self.events)
+
+    def runs(self) -> int:
+        return sum(level["runs"] for level in self.result.totals["levels"])
+
+    def titles(self) -> list[list[str]]:
+        found = (self.memory.metadata(pattern).get("title") for pattern in self.memory.patterns(0))
+        return sorted(titles for titles in found if titles)
+
+    def order(self) -> list[str]:
+        return [run.checksum for run in self.memory.manifest.level(0)]
+
+
+Train = Callable[..., Trained]
+_SMALL = ("run.batch_tokens=1024", "workers=1")
+_EACH = (*_SMALL, "run.save_every=0")
+
+# Setting: what is set beside it, its two values, and what must differ.
+EFFECTS: dict[str, tuple[tuple[str, ...], tuple[str, str], Callable[[Trained], Any]]] = {
+    "name": ((), ("name=one", "name=two"), lambda run: run.result.folder.name[:3]),
+    "workers": (("run.batch_tokens=1024",), ("workers=1", "workers=2"), lambda run: run.result.workers),
+    "memory": ((), ("memory=2GiB", "memory=3GiB"), lambda run: run.started("memory")),
+    "data.sources": ((), ('data.sources=["a.jsonl"]', 'data.sources=["b.jsonl"]'), Trained.patterns),
+    "data.field": ((), ("data.field=text", "data.field=title"), Trained.patterns),
+    "data.tokenizer": ((), ("data.tokenizer=words", "data.tokenizer=bytes"), Trained.patterns),
+    "data.split": ((), ("data.split=whole", "data.split=simple"), Trained.patterns),
+    "data.max_tokens": ((), ("data.max_tokens=6", "data.max_tokens=9"), Trained.patterns),
+    "data.documents": ((), ("data.documents=10", "data.documents=20"), lambda run: run.result.documents),
+    "learner.widths": ((), ("learner.widths=[5,7,9]", "learner.widths=[4,3]"), Trained.patterns),
+    "learner.mode": ((), ("learner.mode=chunking", "learner.mode=sentences"), Trained.patterns),
+    "learner.min_sentence_tokens": (
+        ("learner.mode=sentences", "data.tokenizer=words:[A-Za-z]+|[.!?]"),
+        ("learner.min_sentence_tokens=3", "learner.min_sentence_tokens=12"),
+        Trained.patterns,
+    ),
+    "learner.names": ((), ("learner.names=kato", "learner.names=internal"), lambda run: run.memory.stats()["names"]),
+    "learner.metadata": ((), ("learner.metadata=none", "learner.metadata=documents"), Trained.titles),
+    "learner.source": (
+        ("learner.metadata=documents",),
+        ("learner.source=here", "learner.source=there"),
+        Trained.titles,
+    ),
+    "learner.compact_after": (_EACH, ("learner.compact_after=2", "learner.compact_after=64"), Trained.runs),
+    "run.save_every": (_SMALL, ("run.save_every=0", "run.save_every=1h"), Trained.saves),
+    "run.epochs": ((), ("run.epochs=1", "run.epochs=2"), Trained.patterns),
+    "run.documents": ((), ("run.documents=7", "run.documents=8"), lambda run: run.result.documents),
+    "run.shuffle": (_EACH, ("run.shuffle=false", "run.shuffle=true"), Trained.order),
+    "run.seed": ((*_EACH, "run.shuffle=true"), ("run.seed=1", "run.seed=2"), Trained.order),
+    "run.batch_tokens": ((), ("run.batch_tokens=1024", "run.batch_tokens=4096"), Trained.steps),
+}
+# There is one kind of learner so far; the engine has a test of its own, since all of them give the same dataset.
+_APART = {"learner.kind", "data.engine"}
+
+
+@pytest.fixture
+def train(tmp_path: Path) -> Train:
+    for name, step in (("a", 1), ("b", 2)):
+        lines = (json.dumps({"text": text, "title": text[:40][::step]}) for text in DOCUMENTS[::step])
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
+    plan = tmp_path / "plan.toml"
+    plan.write_text('[data]\nsources = "a.jsonl"\ntokenizer = "words"\n[learner]\nkind = "patterns"\n')
+
+    def run(*overrides: str) -> Trained:
+        result = headway.train(
+            plan,
+            overrides=overrides,
+            runs_dir=tmp_path / "runs",
+            datasets_dir=tmp_path / "datasets",
+            mode="new",
+            listeners=(),
+        )
+        return Trained(result, headway.open_memory(result.folder))
+
+    return run
+
+
+def test_every_setting_is_listed() -> None:
+    listed = {
+        path
+        for name, setting in plan_settings(plan_kinds(), "patterns").items()
+        for path in ([name] if setting.section is None else _below(name, setting.section))
+    }
+
+    assert set(EFFECTS) | _APART == listed
+
+
+def _below(name: str, section: type) -> list[str]:
+    return [f"{name}.{key}" for key in section.__dataclass_fields__]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("setting", EFFECTS)
+def test_a_setting_changes_something(train: Train, setting: str) -> None:
+    beside, values, seen = EFFECTS[setting]
+
+    one, two = (seen(train(*beside, value)) for value in values)
+
+    assert one != two
+
+
+@pytest.mark.parametrize("engine", ["tokenizers", "tiktoken"])
+def test_the_engine_asked_for_is_the_one_that_works(tmp_path: Path, engine: Literal["tokenizers", "tiktoken"]) -> None:
+    (tmp_path / "a.txt").write_text("some words\n" * 9)
+
+    dataset = build(DataSection(sources=("a.txt",), engine=engine), folder=tmp_path, cache=tmp_path / "datasets")
+
+    assert dataset.report is not None
+    assert dataset.report.engine == engine
