@@ -11,7 +11,7 @@ SHELL := /bin/bash
 # The first Python on this machine that is new enough; choose another with: make PYTHON=python3.13
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null && echo $$python && break; done)
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .PHONY: help setup demo check test unit wheel golden bench docs dist clean
 
@@ -35,12 +35,13 @@ $(VENV)/developing: $(VENV)/running
 demo: $(VENV)/running ## train on the bundled corpus and show what was learned
 	@echo "the first run compiles the kernels, which takes up to a minute; later runs start in seconds"
 	@$(BIN)/headway train examples/demo.toml --new
+	@echo "  (headway is $(BIN)/headway; put it on your path with: source $(BIN)/activate)"
 
 check: setup ## style, types, direction of imports, sizes
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright --pythonpath $(BIN)/python
-	$(BIN)/lint-imports --no-cache
+	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/python scripts/size_gate.py
 
 test: check docs wheel unit ## all of it: check, docs, wheel, tests with coverage
@@ -48,14 +49,16 @@ test: check docs wheel unit ## all of it: check, docs, wheel, tests with coverag
 unit: setup ## the test suite with branch coverage, workers included
 	@rm -rf build/coverage && mkdir -p build/coverage
 	$(BIN)/coverage run -m pytest
-	@$(BIN)/coverage combine --quiet
+	@# Processes that tests kill leave torn files behind, which hold nothing; what is said of them is kept there.
+	@$(BIN)/coverage combine --quiet 2> build/coverage/torn.log || { cat build/coverage/torn.log; exit 1; }
+	@rm -f build/coverage/data.*
 	@$(BIN)/coverage report
 
 wheel: setup ## build the wheel and try it where there is no source
 	@rm -rf build/wheel && mkdir -p build/wheel/elsewhere
 	@$(BIN)/python -m build --outdir build/wheel . > build/wheel/log 2>&1 || { cat build/wheel/log; exit 1; }
 	@$(BIN)/python -m venv build/wheel/venv
-	@build/wheel/venv/bin/python -m pip --disable-pip-version-check --quiet install build/wheel/*.whl
+	@build/wheel/venv/bin/python -m pip --disable-pip-version-check -qq install build/wheel/*.whl
 	cd build/wheel/elsewhere && ../venv/bin/python ../../../scripts/try_wheel.py
 
 golden: setup ## KATO's recorded answers, reproduced exactly

@@ -22,7 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 COMMAND = [sys.executable, "-m", "headway.cli.main"]
-GOOD = "".join(json.dumps({"text": f"the cat number {i} sat on the mat and looked at the {i} stars"}) + "\n" for i in range(200))
+GOOD = "".join(
+    json.dumps({"text": f"the cat number {i} sat on the mat and looked at the {i} stars"}) + "\n" for i in range(200)
+)
 PLAN = (
     'memory = "3GiB"\nworkers = 1\n[data]\nsources = ["corpus.jsonl"]\ntokenizer = "words"\n'
     '[learner]\nkind = "patterns"\nwidths = [5, 7]\n[run]\nbatch_tokens = 1024\n'
@@ -90,7 +92,10 @@ def _interrupted(folder: Path) -> None:
     """A run that ended in the middle, saved."""
     with subprocess.Popen(
         [*COMMAND, "train", "plan.toml", "--json", "--set", "run.save_every=0", "--set", "run.epochs=100000"],
-        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     ) as process:
         assert process.stdout is not None
         next(line for line in process.stdout if json.loads(line)["event"] == "saved")
@@ -108,12 +113,15 @@ def _training(folder: Path) -> ExitStack:
     stack = ExitStack()
     process = stack.enter_context(
         subprocess.Popen(
-            [*COMMAND, "train", "plan.toml", "--json", "--set", "run.epochs=100000"],
-            cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            [*COMMAND, "train", "plan.toml", "--json", "--set", "run.epochs=100000", "--set", "run.save_every=0"],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
         )
     )
     assert process.stdout is not None
-    next(line for line in process.stdout if json.loads(line)["event"] == "step")
+    next(line for line in process.stdout if json.loads(line)["event"] == "saved")
     stack.callback(process.kill)
     return stack
 
@@ -130,25 +138,38 @@ def setting(key: str, value: str) -> tuple[str, ...]:
     return ("train", "plan.toml", "--quiet", "--set", f"{key}={value}")
 
 
-_LINE = '{"text": "the cat sat on the mat"}\n'.encode()
+_LINE = b'{"text": "the cat sat on the mat"}\n'
 
 CASES = (
     Case("missing plan", (r"nosuch\.toml", "no such file", "plan.toml"), ("train", "nosuch.toml")),
     Case("plan is a folder", (r"plan\.toml", "is a folder"), before=_plan_folder),
     Case("plan is no TOML", (r"plan\.toml", "not valid TOML", "line 4"), plan=(("sources = [", "sources = = ["),)),
-    Case("plan is not UTF-8", (r"plan\.toml", "utf-8"), files=corpus(b"name = \"\xff\"\n", "plan.toml")),
-    Case("plan is YAML", (r"plan\.yaml", r"\.toml or a \.json"), ("train", "plan.yaml"), files=corpus(b"a: 1\n", "plan.yaml")),
+    Case("plan is not UTF-8", (r"plan\.toml", "utf-8"), files=corpus(b'name = "\xff"\n', "plan.toml")),
+    Case(
+        "plan is YAML",
+        (r"plan\.yaml", r"\.toml or a \.json"),
+        ("train", "plan.yaml"),
+        files=corpus(b"a: 1\n", "plan.yaml"),
+    ),
     Case("plan nested too deeply", (r"deep\.json",), ("train", "deep.json"), files=corpus(b"[" * 200_000, "deep.json")),
     Case(
         "wrong plan keys",
-        ("3 problems", r"learner\.widhts: unknown key; did you mean 'widths'", r"run\.batch_tokens: .*1024", "worker: unknown key"),
+        (
+            "3 problems",
+            r"learner\.widhts: unknown key; did you mean 'widths'",
+            r"run\.batch_tokens: .*1024",
+            "worker: unknown key",
+        ),
         plan=(("widths", "widhts"), ("batch_tokens = 1024", "batch_tokens = 7"), ("workers", "worker")),
     ),
     Case("width 1 above level 0", (r"learner\.widths\[1\]", "use 2 or more"), setting("learner.widths", "[5,1,4]")),
-    Case("width 1 at level 0, whole documents", (r"learner\.widths\[0\]", "use 2 or more", "split"), setting("learner.widths", "[1]")),
+    Case(
+        "width 1 at level 0, whole documents",
+        (r"learner\.widths\[0\]", "use 2 or more", "split"),
+        setting("learner.widths", "[1]"),
+    ),
     Case("width 0", (r"learner\.widths\[1\]", "greater than or equal to 1"), setting("learner.widths", "[5,0]")),
     Case("no widths", (r"learner\.widths",), setting("learner.widths", "[]")),
-    Case("absurd widths", (r"learner\.widths\[1\]",), setting("learner.widths", "[5,9223372036854775807]")),
     Case("unknown learner", (r"learner\.kind", "patterns"), setting("learner.kind", "pattern")),
     Case("bad --set", ("--set", "KEY=VALUE"), ("train", "plan.toml", "--set", "learner.widths")),
     Case("0 workers", ("workers", "greater than or equal to 1"), ("train", "plan.toml", "--workers", "0")),
@@ -159,30 +180,95 @@ CASES = (
     Case("folder without text files", ("pictures",), plan=source("pictures"), files=corpus(b"x", "pictures/a.png")),
     Case("unknown suffix", (r"a\.png", "jsonl"), plan=source("pictures/a.png"), files=corpus(b"x", "pictures/a.png")),
     Case("empty file", (r"no document", r"data\.sources"), files=corpus(b"")),
-    Case("nothing but blank documents", ("none of 2 documents", r"data\.sources"), files=corpus(b'{"text": ""}\n{"text": "  "}\n')),
+    Case(
+        "nothing but blank documents",
+        ("none of 2 documents", r"data\.sources"),
+        files=corpus(b'{"text": ""}\n{"text": "  "}\n'),
+    ),
     Case("binary file as jsonl", (r"corpus\.jsonl",), files=corpus(bytes(range(256)) * 50)),
-    Case("binary file as txt", (r"a\.txt",), plan=source("a.txt"), files=corpus(b"\x7fELF\x02\x01\x01\0\0\0" * 100, "a.txt")),
-    Case("invalid UTF-8 in jsonl", (r"corpus\.jsonl", "line 2|:2", "byte|offset"), files=corpus(_LINE + b'{"text": "caf\xe9 au lait"}\n')),
-    Case("invalid UTF-8 in txt", (r"a\.txt", "UTF-8", "byte|offset"), plan=source("a.txt"), files=corpus(b"the caf\xe9 is open\n", "a.txt")),
-    Case("JSON without the text field", (r"corpus\.jsonl", "'text'|\"text\"", "body"), files=corpus(b'{"body": "the cat sat"}\n{"body": "on it"}\n')),
+    Case(
+        "binary file as txt",
+        (r"a\.txt",),
+        plan=source("a.txt"),
+        files=corpus(b"\x7fELF\x02\x01\x01\0\0\0" * 100, "a.txt"),
+    ),
+    Case(
+        "invalid UTF-8 in jsonl",
+        (r"corpus\.jsonl", "line 2|:2", "byte|offset"),
+        files=corpus(_LINE + b'{"text": "caf\xe9 au lait"}\n'),
+    ),
+    Case(
+        "invalid UTF-8 in txt",
+        (r"a\.txt", "UTF-8", "byte|offset"),
+        plan=source("a.txt"),
+        files=corpus(b"the caf\xe9 is open\n", "a.txt"),
+    ),
+    Case(
+        "JSON without the text field",
+        (r"corpus\.jsonl", "'text'|\"text\"", "body"),
+        files=corpus(b'{"body": "the cat sat"}\n{"body": "on it"}\n'),
+    ),
     Case("broken JSON line", (r"corpus\.jsonl", "line 2|:2"), files=corpus(_LINE + b'{"text": "the cat\n' + _LINE)),
-    Case("deeply nested JSON line", (r"corpus\.jsonl", "line 2|:2"), files=corpus(_LINE + b'{"text": ' + b"[" * 100_000 + b"\n")),
+    Case(
+        "deeply nested JSON line",
+        (r"corpus\.jsonl", "line 2|:2"),
+        files=corpus(_LINE + b'{"text": ' + b"[" * 100_000 + b"\n"),
+    ),
     Case("text that is a number", (r"corpus\.jsonl", "text"), files=corpus(b'{"text": 7}\n' * 2)),
-    Case("text with half a surrogate", (r"corpus\.jsonl", "line 1|:1", "surrogate"), files=corpus(b'{"text": "the cat \\ud83d sat on it"}\n')),
-    Case("truncated gz", (r"a\.jsonl\.gz",), plan=source("a.jsonl.gz"), files=corpus(gzip.compress(GOOD.encode())[:-50], "a.jsonl.gz")),
+    Case(
+        "text with half a surrogate",
+        (r"corpus\.jsonl", "line 1|:1", "surrogate"),
+        files=corpus(b'{"text": "the cat \\ud83d sat on it"}\n'),
+    ),
+    Case(
+        "truncated gz",
+        (r"a\.jsonl\.gz",),
+        plan=source("a.jsonl.gz"),
+        files=corpus(gzip.compress(GOOD.encode())[:-50], "a.jsonl.gz"),
+    ),
     Case("no gz at all", (r"a\.jsonl\.gz",), plan=source("a.jsonl.gz"), files=corpus(_LINE, "a.jsonl.gz")),
     Case("no parquet at all", (r"a\.parquet",), plan=source("a.parquet"), files=corpus(_LINE, "a.parquet")),
-    Case("CSV without the column", (r"a\.csv", "body"), plan=source("a.csv"), files=corpus(b"body,n\nhello there,1\n", "a.csv")),
+    Case(
+        "CSV without the column",
+        (r"a\.csv", "body"),
+        plan=source("a.csv"),
+        files=corpus(b"body,n\nhello there,1\n", "a.csv"),
+    ),
     Case("unknown tokenizer", ("gpt7", "gpt2"), setting("data.tokenizer", "gpt7")),
     Case("missing tokenizer.json", (r"my/tokenizer\.json",), setting("data.tokenizer", "my/tokenizer.json")),
-    Case("broken tokenizer.json", (r"tokenizer\.json",), setting("data.tokenizer", "tokenizer.json"), files=corpus(b"{}", "tokenizer.json")),
+    Case(
+        "broken tokenizer.json",
+        (r"tokenizer\.json",),
+        setting("data.tokenizer", "tokenizer.json"),
+        files=corpus(b"{}", "tokenizer.json"),
+    ),
     Case("bad words pattern", ("words:",), setting("data.tokenizer", "words:(")),
-    Case("runs folder is a file", ("taken",), ("train", "plan.toml", "--runs-dir", "taken"), files=corpus(b"", "taken")),
-    Case("datasets folder is a file", ("taken",), ("train", "plan.toml", "--datasets-dir", "taken"), files=corpus(b"", "taken")),
-    Case("runs folder cannot be written", ("/proc/runs", "another folder"), ("train", "plan.toml", "--runs-dir", "/proc/runs")),
-    Case("datasets folder cannot be written", ("/proc/sets", "another"), ("train", "plan.toml", "--datasets-dir", "/proc/sets")),
+    Case(
+        "runs folder is a file", ("taken",), ("train", "plan.toml", "--runs-dir", "taken"), files=corpus(b"", "taken")
+    ),
+    Case(
+        "datasets folder is a file",
+        ("taken",),
+        ("train", "plan.toml", "--datasets-dir", "taken"),
+        files=corpus(b"", "taken"),
+    ),
+    Case(
+        "runs folder cannot be written",
+        ("/proc/runs", "choose another folder"),
+        ("train", "plan.toml", "--runs-dir", "/proc/runs"),
+    ),
+    Case(
+        "datasets folder cannot be written",
+        ("/proc/sets", "choose another folder"),
+        ("train", "plan.toml", "--datasets-dir", "/proc/sets"),
+    ),
     Case("two runs on one directory", (r"process \d+ on", "training", "plan-001", "kill", "--new"), during=_training),
-    Case("compaction during training", (r"process \d+ on", "training", "kill"), ("memory", "compact", "runs/plan-001"), during=_training),
+    Case(
+        "compaction during training",
+        (r"process \d+ on", "training", "kill"),
+        ("memory", "compact", "runs/plan-001"),
+        during=_training,
+    ),
     Case("--resume without a run", ("no run of 'plan'", "--resume"), ("train", "plan.toml", "--resume")),
     Case(
         "fixed field changed on resume",
@@ -197,12 +283,31 @@ CASES = (
         before=_interrupted_then_changed,
     ),
     Case("no memory there", ("nowhere", "does not exist"), ("memory", "stats", "nowhere")),
-    Case("folder without a memory", ("holds no memory", "headway train"), ("memory", "stats", "."),),
+    Case(
+        "folder without a memory",
+        ("holds no memory", "headway train"),
+        ("memory", "stats", "."),
+    ),
     Case("a file as memory", (r"corpus\.jsonl",), ("memory", "stats", "corpus.jsonl")),
-    Case("no such pattern", ("there is no pattern", "headway memory top"), ("memory", "show", "0" * 40, "runs/plan-001"), before=_trained),
-    Case("no pattern name", ("not a pattern name", "40 hex digits"), ("memory", "show", "cat", "runs/plan-001"), before=_trained),
+    Case(
+        "no such pattern",
+        ("there is no pattern", "headway memory top"),
+        ("memory", "show", "0" * 40, "runs/plan-001"),
+        before=_trained,
+    ),
+    Case(
+        "no pattern name",
+        ("not a pattern name", "40 hex digits"),
+        ("memory", "show", "cat", "runs/plan-001"),
+        before=_trained,
+    ),
     Case("no such level", ("level 7", "0 to 1"), ("memory", "top", "--level", "7", "runs/plan-001"), before=_trained),
-    Case("export onto a folder", ("runs", "is a folder"), ("memory", "export", "--format", "csv", "--output", "runs", "runs/plan-001"), before=_trained),
+    Case(
+        "export onto a folder",
+        ("runs", "is a folder"),
+        ("memory", "export", "--format", "csv", "--output", "runs", "runs/plan-001"),
+        before=_trained,
+    ),
     Case("no such run", ("no run 'plan-007'", "plan-001"), ("runs", "show", "plan-007"), before=_trained),
 )
 

@@ -25,6 +25,14 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def make_folder(folder: Path) -> None:
+    """Have a folder, and every folder above it; a RunError where there cannot be one."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError, FileNotFoundError) as cause:
+        raise RunError(f"{folder} cannot be a folder ({cause.strerror}); choose another folder") from cause
+
+
 def replace_bytes(path: Path, content: bytes) -> None:
     """Replace a file so that a crash leaves the old or the new content, never a mixture."""
     draft = path.with_name(path.name + ".tmp")
@@ -60,12 +68,19 @@ def checksum(path: Path) -> str:
 
 @contextmanager
 def write_errors(where: Path, *, kept: str) -> Iterator[None]:
-    """Turn a full or read-only disk into a RunError that says what is still safe (`kept`)."""
+    """Turn a full, failing or read-only disk into a RunError that says what is still safe (`kept`)."""
     try:
         yield
     except OSError as cause:
         if cause.errno in _FULL:
             raise RunError(f"the disk is full at {where}; {kept}; free some space, then continue") from cause
+        if cause.errno == errno.EFBIG:
+            advice = "raise the limit on the size of files (ulimit -f), then continue"
+            raise RunError(f"a file at {where} may not become as large as it must; {kept}; {advice}") from cause
+        if cause.errno == errno.EIO:
+            advice = "look into the system's log, choose another disk"
+            raise RunError(f"the disk at {where} fails ({os.strerror(errno.EIO)}); {kept}; {advice}") from cause
         if cause.errno in _DENIED:
-            raise RunError(f"cannot write to {where} ({cause.strerror}); {kept}; change its permissions or choose another folder") from cause
+            advice = "change its permissions or choose another folder"
+            raise RunError(f"cannot write to {where} ({os.strerror(cause.errno)}); {kept}; {advice}") from cause
         raise

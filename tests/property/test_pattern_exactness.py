@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_learner import PlainLearner, Sentences
 
 from headway.data.dataset import Rows
 from headway.data.vocabulary import Vocabulary
@@ -23,6 +22,7 @@ from headway.learners.patterns.hierarchy import Hierarchy
 from headway.learners.patterns.learner import FOLDER, PatternLearner
 from headway.learners.patterns.memory import open_memory
 from headway.plan.values import Place, Position
+from plain_learner import PlainLearner, Sentences
 
 # Quotes, backslashes, unprintable and wide characters: each is written in its own way into the hashed text.
 SYMBOLS = ["a", "Ġb", ".", "!", "?", "Ġ'", '"', "\\", "\n", "é", "Ġ\u200b", "Â\U0001f600"]
@@ -227,7 +227,9 @@ def _counted(units: list[list[Any]]) -> list[Any]:
             for key, start, length in zip(part.keys, part.starts, part.lengths, strict=True)
         ]
         firsts = sorted(
-            (int(number), int(key)) for part in parts for key, number in zip(part.firsts.keys, part.firsts.documents, strict=True)
+            (int(number), int(key))
+            for part in parts
+            for key, number in zip(part.firsts.keys, part.firsts.documents, strict=True)
         )
         levels.append((patterns, sum(part.taken for part in parts), firsts))
     return levels

@@ -46,6 +46,9 @@ class Echo:
     kind: Literal["echo"]
     loud: bool = False
 
+    def misfits(self, data: Data) -> list[str]:
+        return ["loud: goes with whole documents only"] if self.loud and data.split != "whole" else []
+
 
 KINDS = Kinds(data=Data, learners={"counter": Counter, "echo": Echo})
 SMALLEST: dict[str, Any] = {"data": {"sources": "a.txt"}, "learner": {"kind": "counter"}}
@@ -309,3 +312,21 @@ def test_the_schema_lets_sizes_be_written_as_text() -> None:
     kinds = [choice["type"] for choice in schema(KINDS)["properties"]["memory"]["anyOf"]]
 
     assert kinds == ["integer", "string", "null"]
+
+
+def test_a_learner_can_refuse_a_setting_of_the_data() -> None:
+    data = {"sources": "a.txt", "split": "simple"}
+
+    assert problems_of({"data": data, "learner": {"kind": "echo", "loud": True}}) == [
+        "learner.loud: goes with whole documents only"
+    ]
+    assert made({"data": data, "learner": {"kind": "echo"}})
+
+
+@pytest.mark.parametrize("suffix", ["json", "toml"])
+def test_a_plan_nested_beyond_all_measure_is_refused(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"deep.{suffix}"
+    path.write_text(("a = " if suffix == "toml" else "") + "[" * 100_000)
+
+    with pytest.raises(PlanError, match=f"is not valid {suffix.upper()}"):
+        load_plan(path, kinds=KINDS)

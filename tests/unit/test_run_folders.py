@@ -82,3 +82,11 @@ def test_an_unwritable_place_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
 
     with pytest.raises(RunError, match="cannot write to"):
         create(tmp_path, "demo")
+
+
+@pytest.mark.parametrize("place", ["taken", "taken/runs"])
+def test_a_file_where_runs_should_lie_is_named(tmp_path: Path, place: str) -> None:
+    (tmp_path / "taken").write_text("a file")
+
+    with pytest.raises(RunError, match=r"taken.* cannot be a folder .*; choose another folder"):
+        create(tmp_path / place, "demo")

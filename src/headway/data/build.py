@@ -23,8 +23,8 @@ from headway.data.report import BuildProgress, BuildReport, BuildStopped
 from headway.data.shards import Job, Marker, Recipe, plan_jobs, read_marker
 from headway.data.site import KEPT, Site
 from headway.data.sources import Source, find_sources, split_sources
-from headway.durable import write_errors
-from headway.errors import DataError, RunError
+from headway.durable import make_folder, write_errors
+from headway.errors import DataError
 
 __all__ = ["BuildProgress", "BuildReport", "BuildStopped", "build"]
 
@@ -48,7 +48,7 @@ def build(  # noqa: PLR0913 - two of the seven are the caller's ears
     tell, is_stopped = progress or _tell_nobody, stop or _never
     tell(BuildProgress(stage="checking"))
     with write_errors(cache, kept=KEPT):
-        _make_folder(cache)
+        make_folder(cache)
         sources = find_sources(section.sources, folder=folder, remembered=cache / "digests.json")
     recipe = Recipe(section.field, section.split, section.max_tokens, section.tokenizer, section.engine, folder)
     key = _key(section, sources, recipe)
@@ -63,13 +63,6 @@ def build(  # noqa: PLR0913 - two of the seven are the caller's ears
             return _reuse(home)
         site = Site(cache / f"{key.digest}.partial", recipe, lock.descriptor, max(1, workers), tell, is_stopped)
         return _build(section, sources, key, home, site)
-
-
-def _make_folder(cache: Path) -> None:
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-    except (NotADirectoryError, FileExistsError) as cause:
-        raise RunError(f"{cache} cannot be a folder ({cause.strerror}); choose another place for data sets") from cause
 
 
 def _key(section: DataSection, sources: Sequence[Source], recipe: Recipe) -> Key:

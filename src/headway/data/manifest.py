@@ -56,7 +56,11 @@ def read_manifest(folder: Path) -> Manifest:
         raise DataError(f"there is no data set at {folder}; build one with: headway data build")
     if not path.is_file():
         raise DataError(f"{folder} is not a data set (no {MANIFEST}); build one with: headway data build")
-    return parse_manifest(read_json(path), where=path)
+    try:
+        value = read_json(path)
+    except DataError as cause:
+        raise DataError(f"{cause}; {REBUILD}") from cause
+    return parse_manifest(value, where=path)
 
 
 def parse_manifest(value: Any, *, where: Path) -> Manifest:

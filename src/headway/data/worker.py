@@ -3,6 +3,7 @@
 import os
 import sys
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -80,12 +81,14 @@ class Line:
 def main(descriptor: int) -> None:
     """Serve the builder at the other end of this socket."""
     line = Line(Connection(descriptor))
-    try:
-        _serve(line)
-    except HeadwayError as error:
-        line.say(Failure(type(error), str(error)))
-    except Exception:  # noqa: BLE001 - the outermost frame of a worker: the builder raises it
-        line.say(Failure(None, traceback.format_exc()))
+    # When the builder is gone, there is nobody to tell anything.
+    with suppress(BrokenPipeError, ConnectionResetError):
+        try:
+            _serve(line)
+        except HeadwayError as error:
+            line.say(Failure(type(error), str(error)))
+        except Exception:  # noqa: BLE001 - the outermost frame of a worker: the builder raises it
+            line.say(Failure(None, traceback.format_exc()))
 
 
 def _serve(line: Line) -> None:

@@ -47,9 +47,21 @@ def plan_from(mapping: Mapping[str, Any], *, folder: Path, kinds: Kinds, where: 
     checked = {name: _entry(setting, given, keys, kinds) for name, setting in keys.items()}
     problems = [_unknown((name,), keys, keys) for name in given if name not in keys]
     problems += [problem for entry in checked.values() for problem in entry.problems]
+    learner = checked["learner"].value
+    if not problems and isinstance(learner, FitsData):
+        problems = [f"learner.{problem}" for problem in learner.misfits(checked["data"].value)]
     if problems:
         raise PlanError(where, problems)
     return Plan(folder=folder, **{name: entry.value for name, entry in checked.items()})
+
+
+@runtime_checkable
+class FitsData(Protocol):
+    """A learner's section with rules that concern the data as well."""
+
+    def misfits(self, data: Any) -> list[str]:
+        """One "field: what is wrong" for each setting that does not go with this `data` section."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ def read_mapping(path: Path) -> dict[str, Any]:
         raise PlanError(str(path), [f"is a folder; name the plan file in it{_nearby(path / 'plan')}"]) from cause
     except OSError as cause:
         raise PlanError(str(path), [f"cannot be read: {cause.strerror}"]) from cause
-    except ValueError as cause:
+    except (ValueError, RecursionError) as cause:
         raise PlanError(str(path), [f"is not valid {path.suffix[1:].upper()}: {cause}"]) from cause
     if not isinstance(value, dict):
         raise PlanError(str(path), [f"holds {type(value).__name__}; a plan is an object with data and learner"])

@@ -4,12 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from headway.durable import read_json
 from headway.errors import PlanError, RunError
 from headway.plan.fingerprint import check_resume, resolved
 from headway.plan.plan import Kinds, Plan
 from headway.run.facts import facts
-from headway.run.folders import RESOLVED, newest
+from headway.run.folders import PLAN_KEYS, RESOLVED, newest, read_note
 from headway.run.run import claim
 
 Mode = Literal["auto", "resume", "new"]
@@ -46,7 +45,7 @@ def _finished(folder: Path, mode: Mode) -> Choice:
 
 
 def _unfinished(folder: Path, plan: Plan, kinds: Kinds, mode: Mode) -> Choice:
-    old, new = read_json(folder / RESOLVED), resolved(plan)
+    old, new = read_note(folder / RESOLVED, keys=PLAN_KEYS), resolved(plan)
     try:
         careful = check_resume(old, new, kinds)
     except PlanError as cause:

@@ -1,15 +1,18 @@
 """Where runs lie: <runs>/<plan name>-001, -002 and so on, and what is in each."""
 
 import re
+from collections.abc import Set
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from headway.durable import sync_folder, write_errors
-from headway.errors import RunError
+from headway.durable import make_folder, read_json, sync_folder, write_errors
+from headway.errors import DataError, RunError
 
 RESOLVED = "plan.resolved.json"
 RECORD = "record.jsonl"
 DATASET = "dataset.json"
+PLAN_KEYS = frozenset({"data", "learner", "run"})
 COPIES = ("plan.toml", "plan.json")
 
 _PLAIN = r"[^./\0][^/\0]{0,199}"
@@ -34,6 +37,20 @@ def numbered(runs: Path) -> list[Numbered]:
     return sorted((run for run in matches if run.folder.is_dir()), key=lambda run: (run.name, run.number))
 
 
+def read_note(path: Path, *, keys: Set[str]) -> dict[str, Any]:
+    """What a run keeps about itself in a JSON file; a RunError when that is damaged."""
+    try:
+        value, why = read_json(path), f"it does not hold {' and '.join(sorted(keys))}"
+    except DataError as cause:
+        value, why = None, str(cause.__cause__)
+    if isinstance(value, dict) and keys <= value.keys():
+        return value
+    raise RunError(
+        f"{path} is damaged ({why}); restore it from a copy, or start a new run with --new. "
+        f"What this one has learned can be read: headway memory stats {path.parent}"
+    )
+
+
 def newest(runs: Path, name: str) -> Path | None:
     """The latest run of a plan name that got as far as writing its plan; None when there is none."""
     return next((run.folder for run in reversed(_of(runs, name)) if (run.folder / RESOLVED).is_file()), None)
@@ -49,7 +66,7 @@ def create(runs: Path, name: str) -> Path:
     """A new, empty run folder; two processes never get the same one."""
     check_name(name)
     with write_errors(runs, kept="nothing was started"):
-        runs.mkdir(parents=True, exist_ok=True)
+        make_folder(runs)
         number = max((run.number for run in _of(runs, name)), default=0)
         while True:
             number += 1

@@ -7,12 +7,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from headway.durable import read_json, replace_json, write_errors
+from headway.durable import replace_json, write_errors
 from headway.errors import RunError
 from headway.lock import Lock
 from headway.plan.plan import Plan
 from headway.plan.values import Position
-from headway.run.folders import COPIES, DATASET, RESOLVED
+from headway.run.folders import COPIES, DATASET, RESOLVED, read_note
 from headway.run.stop import Stop
 
 
@@ -83,7 +83,7 @@ class Run:
     def claim_dataset(self, key: str, folder: Path) -> None:
         """Tie the run to its dataset; continuing with another one is a RunError."""
         path = self.folder / DATASET
-        known = read_json(path) if path.is_file() else None
+        known = read_note(path, keys={"key"}) if path.is_file() else None
         if known is None:
             with write_errors(path, kept="nothing was started"):
                 replace_json(path, {"key": key, "folder": str(folder.absolute())})

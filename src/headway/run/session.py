@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from headway.data.dataset import Dataset
-from headway.durable import read_json, write_errors
+from headway.durable import write_errors
 from headway.errors import HeadwayError, RunError
 from headway.feed.feed import Feed
 from headway.learners.base import Learner
@@ -21,7 +21,7 @@ from headway.plan.plan import RunSection
 from headway.plan.values import Position
 from headway.record.events import Finished, Note, RunStarted, Step, Warned
 from headway.record.record import Listener, Record
-from headway.run.folders import RECORD, RESOLVED
+from headway.run.folders import PLAN_KEYS, RECORD, RESOLVED, read_note
 from headway.run.launch.local import Pool
 from headway.run.launch.process import Servant
 from headway.run.listeners import tell
@@ -30,7 +30,7 @@ from headway.run.result import RunResult
 from headway.run.run import Run
 from headway.run.team import fitted, gather, means
 
-_UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
+_UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM}
 _LIBRARIES = ("headway", "numpy", "numba", "pyarrow", "tokenizers", "gigatoken")
 
 
@@ -192,7 +192,7 @@ def _dead_end(folder: Path, feed: Feed) -> Position | None:
     path = folder / RESOLVED
     if not path.is_file():
         return None
-    old = read_json(path)["run"]
+    old = read_note(path, keys=PLAN_KEYS)["run"]
     if (old["epochs"], old["documents"]) == (feed.epochs, feed.documents):
         return None
     before = replace(feed, epochs=old["epochs"], documents=old["documents"])

@@ -10,7 +10,8 @@ from concurrent.futures import CancelledError
 from contextlib import ExitStack
 from pathlib import Path
 
-from headway.learners.patterns.runs import RunFile, RunReader, RunWriter
+from headway.learners.patterns.runs import WIDE, RunFile, RunReader, RunWriter
+from headway.learners.patterns.space import Space
 from headway.learners.patterns.tally import Tally, merge
 
 DRAFT = ".draft"
@@ -29,10 +30,11 @@ def merged(readers: Sequence[RunReader], *, rows: int = RANGE_ROWS) -> Iterator[
     ranges = total // rows + 1
     bounds = [(i << 64) // ranges for i in range(ranges + 1)]
     ranks = [reader.at(bounds) for reader in readers]
+    space = Space()
     for i in range(ranges):
         parts = [reader.rows(at[i], at[i + 1]) for reader, at in zip(readers, ranks, strict=True) if at[i] < at[i + 1]]
         if parts:
-            yield merge(parts)
+            yield merge(parts, space=space)
 
 
 def compact(
@@ -44,9 +46,18 @@ def compact(
     with ExitStack() as stack:
         readers = [stack.enter_context(RunReader(folder, run)) for run in runs]
         draft = folder / f"compact{suffix}{DRAFT}"
-        writer = RunWriter(draft, level=level, dtype=readers[0].dtype, largest=sum(run.largest for run in runs))
+        largest = _largest(readers, rows=rows)
+        writer = RunWriter(draft, level=level, dtype=readers[0].dtype, largest=largest)
         for part in merged(readers, rows=rows):
             if stop():
                 raise CancelledError
             writer.write(part)
         return writer.close_by_content(suffix=suffix, taken=taken)
+
+
+def _largest(readers: Sequence[RunReader], *, rows: int) -> int:
+    """The largest sum, or a bound of it where that decides nothing: it chooses how wide counts are stored."""
+    bound = sum(reader.run.largest for reader in readers)
+    if bound < WIDE:
+        return bound
+    return max(int(part.counts.max()) for part in merged(readers, rows=rows))

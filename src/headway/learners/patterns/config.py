@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Len
 
+from headway.data.config import DataSection
 from headway.plan.section import FREE
 
 
@@ -34,4 +35,13 @@ class Section:
             f"widths[{level}]: a width of 1 above level 0 would learn nothing and hand an empty name upward; use 2 or more"
             for level, width in enumerate(self.widths)
             if level > 0 and width == 1
+        ]
+
+    def misfits(self, data: DataSection) -> list[str]:
+        """Rules that concern settings of the data as well."""
+        if self.mode == "sentences" or self.widths[0] > 1 or data.split != "whole":
+            return []
+        return [
+            'widths[0]: a width of 1 with data.split = "whole" would learn only the last three tokens of each document; '
+            "use 2 or more, or simple, article or book, where KATO defines what it learns of each paragraph"
         ]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from headway.learners.patterns.moves import clear64, move8, move16, put8, transpose16
-from headway.learners.patterns.sha1 import LANES, sha1_lanes
+from headway.learners.patterns.moves import clear64, move8, move16, put8
+from headway.learners.patterns.sha1 import INITIAL, LANES, sha1_block
 
 _BLOCK = 64
 HEAD_BYTES = 16
@@ -110,19 +110,19 @@ def _lanes(order: Any, sizes: Any, first: int) -> int:
 
 @njit(nogil=True, cache=True)
 def _buffers(most: int) -> Any:
-    """Text, transposed words and state for sixteen messages of up to `most` blocks; the text has spare room at its end."""
-    text = np.zeros((LANES * most + 2) * _BLOCK, np.uint8)
-    return text, np.zeros((most, 16, LANES), np.uint32), np.empty((5, LANES), np.uint32)
+    """Text and state for sixteen messages of up to `most` blocks; the text has spare room at its end."""
+    return np.zeros((LANES * most + 2) * _BLOCK, np.uint8), np.empty((5, LANES), np.uint32)
 
 
 @njit(nogil=True, cache=True)
 def _hash_group(buffers: Any, blocks: int, group: Any, digests: Any) -> None:
     """Hash the padded texts of a group, `blocks` blocks each, and hand out their digests."""
-    text, words, state = buffers
-    flat = words.ravel()
+    text, state = buffers
+    for row in range(5):
+        for lane in range(LANES):
+            state[row, lane] = INITIAL[row]
     for b in range(blocks):
-        transpose16(text, b * _BLOCK, blocks * _BLOCK, flat, b * 16 * LANES)
-    sha1_lanes(words, blocks, state)
+        sha1_block(text, b * _BLOCK, blocks * _BLOCK, state)
     for lane in range(group.size):
         for row in range(5):
             digests[group[lane], row] = state[row, lane]

@@ -88,7 +88,7 @@ class Hierarchy:
         levels = [_learned(keys, table, ids, numbers, fresh=fresh)]
         blank = False
         for width in self._section.widths[1:]:
-            above = _Table(*kernels.cut_names(still(table.bounds), width))
+            above = _Table(*kernels.cut_names(still(self._joined(table.bounds, width)), width))
             if width == 1:
                 levels.append(_nothing(len(table)))
                 table, blank = above, True
@@ -98,6 +98,11 @@ class Hierarchy:
             levels.append(_learned(keys, above, symbols, numbers, fresh=fresh))
             table, blank = above, False
         return levels
+
+    def _joined(self, bounds: Offsets, width: int) -> Offsets:
+        """Where the names of each document begin that a level of this width cuts together."""
+        del width
+        return bounds
 
     def _tokens(self, ids: Symbols, table: _Table) -> tuple[Keys, NDArray[np.uint32] | None]:
         if not self._kato:

@@ -19,14 +19,22 @@ from headway.learners.patterns.compact import rows_within
 from headway.learners.patterns.compactor import Compactor
 from headway.learners.patterns.config import Section
 from headway.learners.patterns.hierarchy import Hierarchy
-from headway.learners.patterns.manifest import RUNS, Identity, Manifest, read_manifest
+from headway.learners.patterns.maintain import orphans
+from headway.learners.patterns.manifest import (
+    RUNS,
+    VOCABULARY,
+    Identity,
+    Manifest,
+    read_manifest,
+    read_vocabulary,
+)
 from headway.learners.patterns.naming import UNICODE_VERSION
+from headway.learners.patterns.runs import check_size
 from headway.learners.patterns.spool import KEPT, Spool
 from headway.lock import Lock
 from headway.plan.values import Position
 
 FOLDER = "memory"
-VOCABULARY = "vocabulary.json"
 # Tables, digests, sorting and the sums of one unit, per level-0 pattern and with the levels above it.
 _BYTES_PER_PATTERN = 200
 
@@ -41,7 +49,7 @@ class PatternLearner:
         dataset = setup.dataset
         self._folder = setup.folder / FOLDER
         self._vocabulary = dataset.vocabulary
-        self._manifest = Manifest(_identity(section, self._vocabulary, dataset.tokenizer["name"]))
+        self._manifest = Manifest(identity_of(section, self._vocabulary, dataset.tokenizer["name"]))
         self._levels = len(section.widths)
         self._lock: Lock | None = None
         self._setup = setup
@@ -108,10 +116,13 @@ class PatternLearner:
         saved = read_manifest(self._folder)
         if saved is not None:
             _check(saved.identity, self._manifest.identity, self._folder)
+            read_vocabulary(self._folder, saved.identity)
+            for run in (*saved.runs, *saved.notes):
+                # Not their content: how long it takes to continue must not depend on how much was learned.
+                check_size(self._folder / RUNS / run.file, run)
             self._manifest = saved
-        for path in (self._folder / RUNS).iterdir():
-            if path.name not in self._manifest.files():
-                path.unlink()
+        for path in orphans(self._folder, self._manifest):
+            path.unlink()
         return None if saved is None else saved.position
 
     def finish(self) -> None:
@@ -165,7 +176,8 @@ def prepare(section: Section) -> None:
             pass
 
 
-def _identity(section: Section, vocabulary: Vocabulary, tokenizer: str) -> Identity:
+def identity_of(section: Section, vocabulary: Vocabulary, tokenizer: str) -> Identity:
+    """What a memory of this section has in common with all that it adds up with."""
     return Identity(
         widths=section.widths,
         mode=section.mode,

@@ -49,7 +49,9 @@ class _Choice:
 class LevelStore:
     """Sequences, counts and names of one level; the level below resolves what its symbols stand for."""
 
-    def __init__(self, folder: Path, runs: Sequence[RunFile], *, below: LevelStore | None, width: int, kato: bool) -> None:
+    def __init__(
+        self, folder: Path, runs: Sequence[RunFile], *, below: LevelStore | None, width: int, kato: bool
+    ) -> None:
         self.below = below
         self.width = width
         self.runs = list(runs)
@@ -58,7 +60,9 @@ class LevelStore:
         self._namer: Namer | None = None
 
     @classmethod
-    def tokens(cls, folder: Path, runs: Sequence[RunFile], *, width: int, vocabulary: Vocabulary, kato: bool) -> LevelStore:
+    def tokens(
+        cls, folder: Path, runs: Sequence[RunFile], *, width: int, vocabulary: Vocabulary, kato: bool
+    ) -> LevelStore:
         """Level 0, whose symbols are tokens."""
         store = cls(folder, runs, below=None, width=width, kato=kato)
         store._namer = Namer(vocabulary)

@@ -29,7 +29,7 @@ def only_writer(folder: Path) -> Iterator[None]:
 def orphans(folder: Path, manifest: Manifest) -> list[Path]:
     """Files that the manifest does not name: leftovers of a crash, which count nowhere."""
     named = manifest.files()
-    found = [path for path in (folder / RUNS).iterdir() if path.name not in named]
+    found = [path for path in (folder / RUNS).iterdir() if path.name not in named and path.is_file()]
     return sorted([*found, *folder.glob("*.tmp")])
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import xxhash
 
+from headway.data.vocabulary import Vocabulary
 from headway.durable import read_json, replace_json
 from headway.errors import DataError, MemoryDamage
 from headway.learners.patterns.runs import RunFile
@@ -17,6 +18,7 @@ from headway.plan.values import Position
 
 NAME = "manifest.json"
 RUNS = "runs"
+VOCABULARY = "vocabulary.json"
 FORMAT = "headway-patterns"
 VERSION = 1
 
@@ -113,6 +115,20 @@ class Manifest:
         if self.added:
             body["added"] = list(self.added)
         replace_json(folder / NAME, body | {"checksum": _digest(body)})
+
+
+def read_vocabulary(folder: Path, identity: Identity) -> Vocabulary:
+    """The symbols behind the token ids of a memory; MemoryDamage when they are not those it was made with."""
+    path = folder / VOCABULARY
+    if not path.exists():
+        raise MemoryDamage(f"{path} is missing; restore it from a copy")
+    try:
+        vocabulary = Vocabulary.from_json(read_json(path))
+    except DataError as cause:
+        raise MemoryDamage(f"{path} is torn or damaged ({cause.__cause__ or cause}); restore it from a copy") from cause
+    if vocabulary.digest != identity.vocabulary:
+        raise MemoryDamage(f"{path} is not the vocabulary this memory was made with; restore it from a copy")
+    return vocabulary
 
 
 def read_manifest(folder: Path) -> Manifest | None:

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from headway.data.vocabulary import Vocabulary
-from headway.durable import read_json
-from headway.errors import MemoryDamage, RunError
+from headway.errors import RunError
 from headway.learners.patterns import arrow, maintain, notes
-from headway.learners.patterns.learner import FOLDER, VOCABULARY
+from headway.learners.patterns.learner import FOLDER
 from headway.learners.patterns.level import Children, LevelStore, pick
-from headway.learners.patterns.manifest import NAME, RUNS, Manifest, read_manifest
+from headway.learners.patterns.manifest import NAME, RUNS, Manifest, read_manifest, read_vocabulary
 from headway.learners.patterns.namer import PREFIX, keys_of, names_of
 from headway.learners.patterns.tally import Tally, join
 
@@ -84,6 +83,8 @@ class Level:
 
     def patterns(self, rows: Tally) -> Iterator[Pattern]:
         """Rows of this level as patterns."""
+        if not len(rows):
+            return
         named = self.store.named(rows)
         names = names_of(named.digests)
         bounds, raw, keys = rows.offsets.tolist(), rows.symbols.tolist(), rows.keys.tolist()
@@ -117,13 +118,7 @@ class Memory:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The symbols behind token ids."""
-        path = self.folder / VOCABULARY
-        if not path.exists():
-            raise MemoryDamage(f"{path} is missing; restore it from a copy")
-        vocabulary = Vocabulary.from_json(read_json(path))
-        if vocabulary.digest != self.manifest.identity.vocabulary:
-            raise MemoryDamage(f"{path} is not the vocabulary this memory was made with; restore it from a copy")
-        return vocabulary
+        return read_vocabulary(self.folder, self.manifest.identity)
 
     @cached_property
     def levels(self) -> list[Level]:
@@ -164,7 +159,9 @@ class Memory:
         if not _is_name(name):
             raise RunError(f"{name!r} is not a pattern name; a name is PTRN| and 40 hex digits in lower case")
         if self.manifest.identity.names != "kato":
-            raise RunError(f"{self.folder} was trained with names = \"internal\" and cannot look names up; iterate over it")
+            raise RunError(
+                f'{self.folder} was trained with names = "internal" and cannot look names up; iterate over it'
+            )
         for level in self.levels:
             for pattern in level.patterns(level.store.find(int(text[:16], 16))):
                 if pattern.name == PREFIX + text:
@@ -246,7 +243,7 @@ class Memory:
 
         Under one `once` this happens only the first time; killed at any moment, everything was added or nothing.
         """
-        from headway.learners.patterns.addition import merge_into
+        from headway.learners.patterns.union import merge_into
 
         folder = (other if isinstance(other, Memory) else open_memory(other)).folder
         self.close()

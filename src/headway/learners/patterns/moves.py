@@ -1,4 +1,4 @@
-"""Machine operations numba has no words for: unaligned moves, a transposition in registers, asking for memory ahead of its use."""
+"""Machine operations numba has no words for: unaligned moves, and asking for memory ahead of its use."""
 
 from typing import Any
 
@@ -11,12 +11,13 @@ _BYTES16 = ir.VectorType(ir.IntType(8), 16)
 _WORDS16 = ir.VectorType(ir.IntType(32), 16)
 
 
-def _address(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
+def address(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
+    """A pointer to one element of an array."""
     return builder.gep(context.make_array(kind)(context, builder, array).data, [at])
 
 
 def _word_at(context: Any, builder: Any, kind: Any, array: Any, at: Any, word: Any = _WORD) -> Any:
-    return builder.bitcast(_address(context, builder, kind, array, at), word.as_pointer())
+    return builder.bitcast(address(context, builder, kind, array, at), word.as_pointer())
 
 
 @intrinsic
@@ -60,41 +61,6 @@ def clear64(typing_context: Any, target: Any, at: Any) -> Any:
 
 
 @intrinsic
-def transpose16(typing_context: Any, source: Any, start: Any, stride: Any, target: Any, to: Any) -> Any:
-    """Read sixteen rows of sixteen big-endian 32-bit words, `stride` bytes apart, and store them as columns.
-
-    Four rounds of exchanges between vectors that are 1, 2, 4 and 8 apart take 64 instructions; word by word it is 512.
-    """
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        kind = ir.FunctionType(_WORDS16, [_WORDS16])
-        swap = builder.module.declare_intrinsic("llvm.bswap.v16i32", (), kind)
-        rows: list[Any] = []
-        for lane in range(16):
-            at = builder.add(values[1], builder.mul(values[2], values[2].type(lane)))
-            loaded = builder.load(_word_at(context, builder, signature.args[0], values[0], at, _WORDS16))
-            loaded.align = 1
-            rows.append(builder.call(swap, [loaded]))
-        for apart in (1, 2, 4, 8):
-            upper = [16 + j - apart if j & apart else j for j in range(16)]
-            lower = [16 + j if j & apart else j + apart for j in range(16)]
-            for i in range(16):
-                if not i & apart:
-                    a, b = rows[i], rows[i | apart]
-                    rows[i], rows[i | apart] = _shuffled(builder, a, b, upper), _shuffled(builder, a, b, lower)
-        for i, row in enumerate(rows):
-            at = builder.add(values[4], values[4].type(16 * i))
-            builder.store(row, _word_at(context, builder, signature.args[3], values[3], at, _WORDS16)).align = 4
-        return context.get_dummy_value()
-
-    return types.void(source, types.int64, types.int64, target, types.int64), generate
-
-
-def _shuffled(builder: Any, a: Any, b: Any, lanes: list[int]) -> Any:
-    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), 16), lanes))
-
-
-@intrinsic
 def put8(typing_context: Any, target: Any, to: Any, value: Any) -> Any:
     """Store a 64-bit word into a byte array at any alignment, lowest byte first."""
 
@@ -114,7 +80,7 @@ def prefetch(typing_context: Any, array: Any, at: Any) -> Any:
         flag = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
         function = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
-        line = builder.bitcast(_address(context, builder, signature.args[0], values[0], values[1]), byte)
+        line = builder.bitcast(address(context, builder, signature.args[0], values[0], values[1]), byte)
         # Read, keep in all cache levels, data.
         builder.call(function, [line, flag(0), flag(3), flag(1)])
         return context.get_dummy_value()

@@ -1,4 +1,4 @@
-"""What each pattern remembers of documents: KATO's trainer notes them at the first pattern a document learns per level."""
+"""What patterns remember of documents: KATO's trainer notes each at the first pattern it taught a level."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from headway.learners.patterns.manifest import Manifest, Origin
 from headway.learners.patterns.runs import RunReader
@@ -60,3 +61,9 @@ def renumbered(notes: Tally, places: Sequence[int]) -> Tally:
     """Notes whose origin i is now origin `places[i]`."""
     moved = np.array(places, np.uint64)[notes.symbols >> np.uint64(_BITS)] << np.uint64(_BITS)
     return Tally(notes.keys, notes.counts, notes.offsets, moved | (notes.symbols & np.uint64(_NUMBER)))
+
+
+def own_origins(documents: int) -> NDArray[np.int64]:
+    """Numbers under which documents are noted when document i has the origin i."""
+    numbers = np.arange(documents, dtype=np.int64)
+    return (numbers << _BITS) | numbers

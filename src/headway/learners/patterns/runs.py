@@ -22,7 +22,7 @@ from headway.errors import MemoryDamage
 from headway.learners.patterns.tally import Keys, Offsets, Symbols, Tally, empty, gather, join
 
 BATCH_ROWS = 1 << 18
-_WIDE = 1 << 32
+WIDE = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class RunWriter:
         self._path = path
         self._level = level
         self._dtype = dtype
-        counts = pa.uint64() if largest >= _WIDE else pa.uint32()
+        counts = pa.uint64() if largest >= WIDE else pa.uint32()
         items = pa.list_(pa.field("item", pa.from_numpy_dtype(dtype), nullable=False))
         self._schema = pa.schema(
             [
@@ -230,14 +230,22 @@ class RunReader:
 
 def check_file(path: Path, run: RunFile) -> None:
     """Compare a file's size and content with what the manifest says."""
+    check_size(path, run)
+    if checksum(path) != run.checksum:
+        raise MemoryDamage(f"{path} does not have the checksum in its manifest: damaged; restore it from a copy")
+
+
+def check_size(path: Path, run: RunFile) -> None:
+    """Compare a file's size with what the manifest says, whatever its size is."""
     try:
         size = path.stat().st_size
     except FileNotFoundError as cause:
-        raise MemoryDamage(f"{path} is missing, but the memory's manifest names it; restore it from a copy") from cause
+        raise MemoryDamage(
+            f"{path} is missing, but the memory's manifest names it; "
+            "if a training is at work there, try again, else restore it from a copy"
+        ) from cause
     if size != run.bytes:
         raise MemoryDamage(f"{path} has {size} bytes, its manifest says {run.bytes}: torn; restore it from a copy")
-    if checksum(path) != run.checksum:
-        raise MemoryDamage(f"{path} does not have the checksum in its manifest: damaged; restore it from a copy")
 
 
 def _stored(batch: Any) -> _Stored:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from headway.durable import sync_folder, write_errors
 from headway.learners.base import Part
 from headway.learners.patterns.hierarchy import Learned
 from headway.learners.patterns.runs import RunFile, RunWriter
-from headway.learners.patterns.tally import Tally, tally
+from headway.learners.patterns.space import Space
+from headway.learners.patterns.tally import Rows, add_up
 
 KEPT = "everything up to the last save is safe"
 
@@ -28,13 +30,16 @@ class Spool:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="headway-runs")
         self._writing: list[Future[tuple[list[RunFile], list[RunFile]]]] = []
         self._pending: list[list[Learned]] = [[] for _ in range(levels)]
+        self._space, self._result = Space(), Space()
+        # A worker that outlives its killed run may still write when the next session learns the same batch.
+        self._mark = token_hex(4)
         self._bytes = self._number = 0
         self._clear()
 
     def add(self, unit: Sequence[Learned], *, stem: str) -> None:
         """Hold what a unit taught; `stem` names the files that begin with it."""
         if not self._bytes:
-            self._stem = f"{stem}-{self._number}"
+            self._stem = f"{stem}-{self._number}-{self._mark}"
         for level, learned in enumerate(unit):
             if len(learned.keys):
                 self._pending[level].append(learned)
@@ -95,33 +100,24 @@ class Spool:
     def _write(self, pending: list[list[Learned]], stem: str) -> tuple[list[RunFile], list[RunFile]]:
         held = [(level, units) for level, units in enumerate(pending) if units]
         with write_errors(self._folder, kept=KEPT):
-            runs = [self._run(_sum(units), level, f"{stem}.L{level}.arrow") for level, units in held]
+            runs = [self._run(map(_rows, units), level, f"{stem}.L{level}.arrow") for level, units in held]
             if not self._notes:
                 return runs, []
-            return runs, [self._run(_noted(units), level, f"{stem}.N{level}.arrow") for level, units in held]
+            return runs, [self._run(map(_notes, units), level, f"{stem}.N{level}.arrow") for level, units in held]
 
-    def _run(self, patterns: Tally, level: int, name: str) -> RunFile:
+    def _run(self, rows: Iterable[Rows], level: int, name: str) -> RunFile:
+        patterns = add_up(list(rows), space=self._space, result=self._result)
         largest = int(patterns.counts.max(initial=0))
-        writer = RunWriter(
-            self._folder / f"{name}.draft", level=level, dtype=patterns.symbols.dtype, largest=largest
-        )
+        writer = RunWriter(self._folder / f"{name}.draft", level=level, dtype=patterns.symbols.dtype, largest=largest)
         writer.write(patterns)
         return writer.close(name=name)
 
 
-def _sum(units: Sequence[Learned]) -> Tally:
-    """The patterns of some units, equal ones added up."""
-    bases = np.cumsum([0, *(len(unit.symbols) for unit in units)]).tolist()
-    return tally(
-        np.concatenate([unit.keys for unit in units]),
-        np.concatenate([unit.starts + base for unit, base in zip(units, bases, strict=False)]),
-        np.concatenate([unit.lengths for unit in units]),
-        np.concatenate([unit.symbols for unit in units]),
-    )
+def _rows(unit: Learned) -> Rows:
+    return Rows(unit.keys, unit.starts, unit.lengths, unit.symbols)
 
 
-def _noted(units: Sequence[Learned]) -> Tally:
+def _notes(unit: Learned) -> Rows:
     """Documents by the first pattern they learned, in the form of patterns: the key, and the document as its one symbol."""
-    keys = np.concatenate([unit.firsts.keys for unit in units])
-    documents = np.concatenate([unit.firsts.documents for unit in units]).astype(np.uint64)
-    return tally(keys, np.arange(len(keys)), np.ones(len(keys), np.int32), documents)
+    keys, documents = unit.firsts.keys, unit.firsts.documents.astype(np.uint64)
+    return Rows(keys, np.arange(len(keys)), np.ones(len(keys), np.int32), documents)

@@ -24,6 +24,7 @@ from headway.learners.patterns.runs import RunFile, RunReader, RunWriter, check_
 _KEPT = "nothing was added"
 # As many runs of one size as a training run piles up before it merges them.
 _AFTER = 64
+_VOCABULARY = ", and a tokenizer like words makes another vocabulary of every data set: use a fixed one, like gpt2"
 
 
 def found(folder: Path, identity: Identity, vocabulary: Vocabulary) -> None:
@@ -66,6 +67,7 @@ def _check(mine: Identity, theirs: Identity, folder: Path, other: Path) -> None:
             f"{other} cannot be added to {folder}: "
             + "; ".join(f"{name} is {getattr(theirs, name)} there and {getattr(mine, name)} here" for name in differing)
             + "; only memories made with the same settings add up"
+            + (_VOCABULARY if "vocabulary" in differing else "")
         )
 
 
