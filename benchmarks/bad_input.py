@@ -169,6 +169,17 @@ CASES = (
         setting("learner.widths", "[1]"),
     ),
     Case("width 0", (r"learner\.widths\[1\]", "greater than or equal to 1"), setting("learner.widths", "[5,0]")),
+    Case(
+        "absurd width",
+        (r"learner\.widths\[0\]", "less than or equal"),
+        setting("learner.widths", "[9223372036854775807]"),
+    ),
+    Case(
+        "absurd batch",
+        (r"run\.batch_tokens", "less than or equal"),
+        setting("run.batch_tokens", "99999999999999999999"),
+    ),
+    Case("absurd number of workers", ("workers", "less than or equal"), setting("workers", "100000")),
     Case("no widths", (r"learner\.widths",), setting("learner.widths", "[]")),
     Case("unknown learner", (r"learner\.kind", "patterns"), setting("learner.kind", "pattern")),
     Case("bad --set", ("--set", "KEY=VALUE"), ("train", "plan.toml", "--set", "learner.widths")),

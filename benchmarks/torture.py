@@ -40,8 +40,9 @@ _LOOK_SECONDS = 0.0005
 _FAREWELL_SECONDS = 5.0
 # What a kill waits for: any moment of a session, any moment after its first steps, or a file that tells what goes on.
 _AIMS = ("start", "steps", "steps", "steps", "steps", "*.draft", "compact.*.draft", "manifest.json.tmp", "unnamed")
-_OF_COMPACTION = ("start", "compact.*.draft", "unnamed")
+_OF_COMPACTION = ("start", "compact.*.draft", "compact.*.draft", "compact.L2.*.draft", "manifest.json.tmp")
 _MOST_SECONDS = {"start": 2.5, "build": 0.4}
+_ANY_SECONDS = 1.2
 
 
 @dataclass
@@ -224,7 +225,7 @@ class Torture:
         return code == 0
 
     def _kill(self, session: Session, memory: Path, *, is_training: bool) -> None:
-        if not self._await(session, memory, self._aim(is_training=is_training)):
+        if not self._await(session, memory, self._aim(is_training=is_training), is_training=is_training):
             return
         processes = session.processes()
         if not processes:
@@ -249,13 +250,14 @@ class Torture:
             return "build"
         return self.random.choice(_AIMS)
 
-    def _await(self, session: Session, memory: Path, aim: str) -> bool:
+    def _await(self, session: Session, memory: Path, aim: str, *, is_training: bool) -> bool:
         """Return at the moment to kill; False when the session ended before."""
-        while aim != "start" and not ("checking" in session.stages if aim == "build" else "step" in session.events):
+        while is_training and not _begun(session, aim):
             if session.ended:
                 return False
             time.sleep(_LOOK_SECONDS)
-        until = time.monotonic() + self.random.uniform(0.0, _MOST_SECONDS.get(aim, 0.8))
+        most = _MOST_SECONDS.get(aim, _ANY_SECONDS) if is_training or aim == "start" else 0.0
+        until = time.monotonic() + self.random.uniform(0.0, most)
         while time.monotonic() < until:
             if session.ended:
                 return False
@@ -298,6 +300,13 @@ class Torture:
         done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=LONGEST_SESSION)
         if done.returncode:
             raise Failed(f"{arguments} ended with {done.returncode}:\n{done.stderr}")
+
+
+def _begun(session: Session, aim: str) -> bool:
+    """Whether a training has come to where an aim begins to make sense."""
+    if aim == "build":
+        return "checking" in session.stages
+    return aim == "start" or "step" in session.events
 
 
 def _datasets(folder: Path) -> list[Path]:

@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -289,7 +290,7 @@ def test_counting_keeps_sequences_apart_that_share_a_key() -> None:
     found = tally(keys, starts, lengths, symbols)
 
     bounds = found.offsets.tolist()
-    rows = [found.symbols[a:b].tolist() for a, b in zip(bounds, bounds[1:], strict=False)]
+    rows = [found.symbols[a:b].tolist() for a, b in pairwise(bounds)]
     assert found.keys.tolist() == [3, 5, 5, 5]
     assert list(zip(rows, found.counts.tolist(), strict=True)) == [([9], 1), ([1], 2), ([1, 2], 3), ([2, 1], 1)]
 

@@ -3,6 +3,7 @@
 import os
 import random
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -112,10 +113,8 @@ def test_killed_at_any_step_it_added_everything_or_nothing(
         patch.setattr(Path, "replace", fragile(Path.replace))
         patch.setattr(Path, "unlink", fragile(Path.unlink))
         patch.setattr(union, "_AFTER", 2)
-        try:
+        with suppress(KeyboardInterrupt):
             memory.add(runs["two"], once="x")
-        except KeyboardInterrupt:
-            pass
 
     with open_memory(one) as memory:
         assert (rows(memory), memory.manifest.documents, memory.manifest.tokens) in (before, after)

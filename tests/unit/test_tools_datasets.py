@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -38,7 +40,7 @@ def online(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         asked.append(name)
         yield {column: TEXTS}
 
-    monkeypatch.setattr("headway.tools.datasets.find_spec", lambda _: object())
+    monkeypatch.setattr("headway.tools.datasets.find_spec", lambda _: SimpleNamespace(origin="here"))
     monkeypatch.setattr("headway.data.hub._batches", batches)
     return asked
 
@@ -92,7 +94,7 @@ def test_so_it_does_where_hugging_face_does_not_answer(here: Path, monkeypatch: 
         raise DataError("no network")
         yield
 
-    monkeypatch.setattr("headway.tools.datasets.find_spec", lambda _: object())
+    monkeypatch.setattr("headway.tools.datasets.find_spec", lambda _: SimpleNamespace(origin="here"))
     monkeypatch.setattr("headway.data.hub._batches", fail)
     with pytest.raises(DataError, match=r"hf://allenai/c4/en: no network. Nor is there a file, folder or glob .*c4;"):
         load("c4")
@@ -111,6 +113,17 @@ def test_one_message_says_what_to_install_and_what_was_looked_for(here: Path) ->
     assert "pip install 'headway[hub]'" in said
     assert str(here / "wikitext") in said
     assert "hf://Salesforce/wikitext/wikitext-103-raw-v1" in said
+
+
+def test_a_folder_called_datasets_is_not_taken_for_the_package(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if (spec := find_spec("datasets")) is not None and spec.origin is not None:
+        pytest.skip("the package datasets is installed")
+    (here / "datasets").mkdir()
+    monkeypatch.syspath_prepend(str(here))
+    assert find_spec("datasets") is not None
+
+    with pytest.raises(DataError, match="is not installed"):
+        load("wikitext")
 
 
 @pytest.mark.parametrize("key", ["wikitest", "no/such/file.jsonl", "*.nothing"])

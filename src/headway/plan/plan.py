@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
-from annotated_types import Ge, MinLen
+from annotated_types import Ge, Le, MinLen
 
 from headway.plan.section import CAREFUL, FREE, ByteSize, Duration, Setting, settings
 
@@ -32,7 +32,7 @@ class RunSection:
     """Whether each epoch reads the documents in a random order of its own."""
     seed: Annotated[int, Ge(0)] = 0
     """What every random choice is derived from."""
-    batch_tokens: Annotated[int, Ge(1024)] = 1_048_576
+    batch_tokens: Annotated[int, Ge(1024), Le(1 << 40)] = 1_048_576
     """Documents are handed to the learner in batches of about so many tokens."""
 
 
@@ -48,7 +48,7 @@ class Plan:
     """What learns, chosen by `kind`."""
     run: RunSection = field(default_factory=RunSection)
     """How the run lives."""
-    workers: Annotated[Annotated[int, Ge(1)] | None, FREE] = None
+    workers: Annotated[Annotated[int, Ge(1), Le(1024)] | None, FREE] = None
     """Processes that learn at once; absent: one for every usable core."""
     memory: Annotated[ByteSize | None, FREE] = None
     """Memory all processes together may hold; absent: a quarter of what is free."""

@@ -86,7 +86,9 @@ def check_samples(most: int | None) -> None:
 
 def _problem(corpus: Corpus) -> str | None:
     """Why a Hugging Face data set cannot be read; None when its first sample came."""
-    if find_spec("datasets") is None:
+    spec = find_spec("datasets")
+    # A folder of that name, as runs make it, can be imported, too, but comes from no file.
+    if spec is None or spec.origin is None:
         return "it needs the package datasets, which is not installed; install it with: pip install 'headway[hub]'"
     try:
         next(corpus.texts(), None)

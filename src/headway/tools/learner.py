@@ -105,9 +105,9 @@ class HierarchicalConceptLearner:
 
     def add(self, trained: Path, *, once: str, origin: "Origin | None" = None) -> None:
         """Add what a finished call learned, once and for all; `origin` is how the documents it noted are called."""
-        from headway.learners.patterns.union import found, merge_into
         from headway.learners.patterns.learner import FOLDER
         from headway.learners.patterns.memory import open_memory
+        from headway.learners.patterns.union import found, merge_into
 
         home = self.folder / FOLDER
         other = open_memory(trained)

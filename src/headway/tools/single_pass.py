@@ -1,4 +1,4 @@
-"""The single pass of the seeds: a corpus of books learned at once, where a single name left over joins the next book."""
+"""The single pass of the seeds: books learned at once, where a single name left over joins the next book."""
 
 import shutil
 import tempfile

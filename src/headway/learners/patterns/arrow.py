@@ -26,13 +26,13 @@ SCHEMA = pa.schema(
 )
 
 
-def table(store: LevelStore, vocabulary: Vocabulary) -> pa.Table:
+def table(store: LevelStore, vocabulary: Vocabulary) -> pa.Table:  # pyright: ignore[reportUnknownParameterType] # untyped
     """A whole level."""
     return pa.Table.from_batches(list(batches(store, vocabulary)), schema=SCHEMA)
 
 
-def batches(store: LevelStore, vocabulary: Vocabulary) -> Iterator[pa.RecordBatch]:
-    """A level piece by piece, in order of key, which is that of KATO's names."""
+def batches(store: LevelStore, vocabulary: Vocabulary) -> Iterator[Any]:
+    """A level as record batches, in order of key, which is that of KATO's names."""
     words = pa.array(vocabulary.symbols, pa.string())
     for part in store.merged():
         for rows in _pieces(part):

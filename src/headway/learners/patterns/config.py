@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from annotated_types import Ge, Len
+from annotated_types import Ge, Le, Len
 
 from headway.data.config import DataSection
 from headway.plan.section import FREE
+
+# Far beyond any use, and far below where the sums of the kernels would overflow.
+WIDEST = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +17,7 @@ class Section:
     """The `[learner]` of a plan with `kind = "patterns"`."""
 
     kind: Literal["patterns"] = "patterns"
-    widths: Annotated[tuple[Annotated[int, Ge(1)], ...], Len(1)] = (5, 7, 9)
+    widths: Annotated[tuple[Annotated[int, Ge(1), Le(WIDEST)], ...], Len(1)] = (5, 7, 9)
     """How many symbols a pattern of each level holds, from the tokens upward."""
     mode: Literal["chunking", "sentences"] = "chunking"
     """How level 0 cuts a segment: every `widths[0]` tokens, or at the ends of sentences."""
@@ -32,7 +35,8 @@ class Section:
     def problems(self) -> list[str]:
         """Rules that concern several settings at once."""
         return [
-            f"widths[{level}]: a width of 1 above level 0 would learn nothing and hand an empty name upward; use 2 or more"
+            f"widths[{level}]: a width of 1 above level 0 would learn nothing and hand an empty name upward; "
+            "use 2 or more"
             for level, width in enumerate(self.widths)
             if level > 0 and width == 1
         ]
@@ -42,6 +46,6 @@ class Section:
         if self.mode == "sentences" or self.widths[0] > 1 or data.split != "whole":
             return []
         return [
-            'widths[0]: a width of 1 with data.split = "whole" would learn only the last three tokens of each document; '
+            'widths[0]: with data.split = "whole", a width of 1 would learn only the last three tokens of a document; '
             "use 2 or more, or simple, article or book, where KATO defines what it learns of each paragraph"
         ]

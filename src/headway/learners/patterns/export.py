@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,7 +20,9 @@ from headway.learners.patterns import arrow
 if TYPE_CHECKING:
     from headway.learners.patterns.memory import Memory
 
-Write = Callable[[pa.RecordBatch], None]
+# pyarrow comes without types.
+RecordBatch = Any
+Write = Callable[[RecordBatch], None]
 _SCHEMA = pa.schema([pa.field("level", pa.int32(), nullable=False), *arrow.SCHEMA])
 _FLAT = _SCHEMA.set(_SCHEMA.get_field_index("symbols"), pa.field("symbols", pa.string(), nullable=False))
 _KEPT = "the memory is untouched"
@@ -48,7 +50,7 @@ def export(memory: Memory, path: Path, *, format: Literal["parquet", "jsonl", "c
 
 
 @contextmanager
-def _gone_after(draft: Path) -> Iterator[None]:
+def _gone_after(draft: Path) -> Generator[None]:
     """Leave no half of a table behind."""
     try:
         yield
@@ -57,27 +59,27 @@ def _gone_after(draft: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _parquet(path: Path) -> Iterator[Write]:
+def _parquet(path: Path) -> Generator[Write]:
     with parquet.ParquetWriter(path, _SCHEMA, compression="zstd") as writer:
         yield writer.write_batch
 
 
 @contextmanager
-def _jsonl(path: Path) -> Iterator[Write]:
+def _jsonl(path: Path) -> Generator[Write]:
     with path.open("wb") as file:
 
-        def write(batch: pa.RecordBatch) -> None:
+        def write(batch: RecordBatch) -> None:
             file.writelines(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in batch.to_pylist())
 
         yield write
 
 
 @contextmanager
-def _csv(path: Path) -> Iterator[Write]:
+def _csv(path: Path) -> Generator[Write]:
     """Symbols as a JSON list in one column: CSV has no lists."""
     with pyarrow.csv.CSVWriter(path, _FLAT) as writer:
 
-        def write(batch: pa.RecordBatch) -> None:
+        def write(batch: RecordBatch) -> None:
             symbols = [orjson.dumps(row).decode() for row in batch.column("symbols").to_pylist()]
             writer.write_batch(pa.record_batch([*batch.columns[:-1], pa.array(symbols)], schema=_FLAT))
 

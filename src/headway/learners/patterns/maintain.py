@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,7 +17,7 @@ _KEPT = "the memory is as it was"
 
 
 @contextmanager
-def only_writer(folder: Path) -> Iterator[None]:
+def only_writer(folder: Path) -> Generator[None]:
     """Hold a memory folder against other writers."""
     lock = Lock(folder, doing="changing the memory")
     try:

@@ -68,7 +68,7 @@ class Level:
         for part in self.store.merged():
             yield from self.patterns(part)
 
-    def to_arrow(self) -> pa.Table:
+    def to_arrow(self) -> pa.Table:  # pyright: ignore[reportUnknownParameterType] # untyped
         """A table with the columns name, frequency, length and symbols, in order of key (of name, for KATO's)."""
         return arrow.table(self.store, self._memory.vocabulary)
 
