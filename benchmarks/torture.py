@@ -12,12 +12,10 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import json
 import random
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -25,17 +23,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from threading import Thread
 
 import psutil
 
 from headway.learners.patterns.manifest import read_manifest
 from headway.learners.patterns.memory import open_memory
 from headway.record.record import read_record
+from sessions import COMMAND, LONGEST_SESSION, Session
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples" / "corpus"
-COMMAND = [sys.executable, "-m", "headway.cli.main"]
-LONGEST_SESSION = 300.0
 _LOOK_SECONDS = 0.0005
 _FAREWELL_SECONDS = 5.0
 # What a kill waits for: any moment of a session, any moment after its first steps, or a file that tells what goes on.
@@ -88,61 +84,6 @@ def write_plan(folder: Path, name: str, tokenizer: str) -> Path:
 def content(memory: Path) -> dict[str, bytes]:
     """Every file of a memory folder."""
     return {str(path.relative_to(memory)): path.read_bytes() for path in sorted(memory.rglob("*")) if path.is_file()}
-
-
-class Session:
-    """One command at work; its events, and everything it started."""
-
-    def __init__(self, arguments: list[str]) -> None:
-        self.began = time.monotonic()
-        self.process = subprocess.Popen(
-            [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0
-        )
-        self.events: list[str] = []
-        self.stages: set[str] = set()
-        self.error = ""
-        self._threads = [Thread(target=self._listen, daemon=True), Thread(target=self._keep, daemon=True)]
-        for thread in self._threads:
-            thread.start()
-
-    @property
-    def ended(self) -> bool:
-        """Whether the command is over."""
-        return self.process.poll() is not None
-
-    def wait(self) -> int:
-        """Its exit code, once it and its output have ended."""
-        code = self.process.wait(LONGEST_SESSION)
-        for thread in self._threads:
-            thread.join(10)
-        return code
-
-    def processes(self) -> dict[str, list[psutil.Process]]:
-        """What runs now, by role."""
-        found: dict[str, list[psutil.Process]] = {"command": [], "fork server": [], "worker": [], "build worker": []}
-        try:
-            root = psutil.Process(self.process.pid)
-            found["command"].append(root)
-            for child in root.children(recursive=True):
-                if "headway.data.worker" in " ".join(child.cmdline()):
-                    found["build worker"].append(child)
-                else:
-                    found["fork server" if child.ppid() == root.pid else "worker"].append(child)
-        except psutil.NoSuchProcess:
-            pass
-        return {role: processes for role, processes in found.items() if processes}
-
-    def _listen(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            if line.endswith("}\n"):
-                event = json.loads(line)
-                self.events.append(event.get("event", "result"))
-                self.stages.add(event.get("stage", ""))
-
-    def _keep(self) -> None:
-        assert self.process.stderr is not None
-        self.error = self.process.stderr.read()
 
 
 class Torture:

@@ -25,7 +25,18 @@ from headway.machine.describe import describe
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
 LEAST_REPEATS = 5
-_LIBRARIES = ("headway", "numpy", "numba", "llvmlite", "pyarrow", "gigatoken", "tokenizers", "tiktoken", "duckdb", "xxhash")
+_LIBRARIES = (
+    "headway",
+    "numpy",
+    "numba",
+    "llvmlite",
+    "pyarrow",
+    "gigatoken",
+    "tokenizers",
+    "tiktoken",
+    "duckdb",
+    "xxhash",
+)
 _CHILD = [sys.executable, "-m", "benchmarks.macro.child"]
 
 Figures = dict[str, Any]
@@ -118,7 +129,13 @@ def measure(name: str, says: str, variants: Variants, conditions: Conditions, *,
         for place, variant in enumerate(order):
             # What the one before left to be written must not be written in the time of the next.
             os.sync()
-            before = {"repeat": repeat, "place": place, "variant": variant, "load": os.getloadavg(), "time": time.time()}
+            before = {
+                "repeat": repeat,
+                "place": place,
+                "variant": variant,
+                "load": os.getloadavg(),
+                "time": time.time(),
+            }
             result.repetitions.append(before | variants[variant]())
             _tell(result.repetitions[-1])
     return result
@@ -178,7 +195,9 @@ def _versions() -> dict[str, str]:
 
 def _git(*arguments: str) -> str | None:
     try:
-        done = subprocess.run(["git", *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        done = subprocess.run(
+            ["git", *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
     except FileNotFoundError:
         return None
     return done.stdout.strip() if done.returncode == 0 else None

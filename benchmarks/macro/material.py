@@ -78,7 +78,10 @@ def copies(source: Dataset, folder: Path, *, number: int) -> Dataset:
         exchange = np.arange(1 << 16, dtype=source.dtype)
         if copy:
             exchange[:_LAST_ORDINARY] = np.random.Generator(np.random.Philox(copy)).permutation(_LAST_ORDINARY)
-        shards += [_copied(source, shard, folder, f"{len(shards) + i:05d}", exchange) for i, shard in enumerate(source.manifest.shards)]
+        shards += [
+            _copied(source, shard, folder, f"{len(shards) + i:05d}", exchange)
+            for i, shard in enumerate(source.manifest.shards)
+        ]
     manifest = replace(
         source.manifest,
         key=f"{source.key[:24]}x{number}",

@@ -15,6 +15,7 @@ import pytest
 import headway
 from conftest import write_corpus
 from headway.cli.main import main
+from headway.learners.patterns.manifest import Manifest, read_manifest
 
 Damage = Callable[[Path], None]
 
@@ -42,9 +43,12 @@ class Scene:
     def a_run_file(self) -> Path:
         return min((self.memory / "runs").glob("*.L0.arrow"))
 
+    @property
+    def folders(self) -> list[str]:
+        return ["--runs-dir", str(self.folder / "runs"), "--datasets-dir", str(self.folder / "datasets")]
+
     def resume(self, *more: str) -> int:
-        folders = ["--runs-dir", str(self.folder / "runs"), "--datasets-dir", str(self.folder / "datasets")]
-        return main(["train", str(self.folder / "plan.toml"), *folders, "--quiet", "--resume", *more])
+        return main(["train", str(self.folder / "plan.toml"), *self.folders, "--quiet", "--resume", *more])
 
 
 @pytest.fixture(scope="module")
@@ -165,6 +169,33 @@ def test_a_damaged_manifest_is_named_by_every_command(
     assert str(path) in message
     assert re.search("torn or damaged|damaged", message)
     assert "restore it from a copy" in message
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_lost_manifest_is_missed_and_nothing_is_learned_anew_in_its_place(
+    scene: Scene, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = scene.memory / "manifest.json"
+
+    message = rehearsed(scene, name, capsys, path.unlink)
+
+    assert re.search(r"manifest\.json is missing", message)
+
+
+def test_a_memory_whose_making_was_interrupted_is_begun_again(scene: Scene) -> None:
+    """The manifest of nothing is there, the vocabulary is not yet."""
+    shutil.rmtree(scene.run)
+    assert scene.resume("--set", "run.documents=1") == 2
+    assert main(["train", str(scene.folder / "plan.toml"), *scene.folders, "--quiet", "--set", "run.documents=1"]) == 0
+    manifest = json.loads((scene.memory / "manifest.json").read_text())
+    begun = read_manifest(scene.memory)
+    assert begun is not None
+    Manifest(begun.identity).write(scene.memory)
+    (scene.memory / "vocabulary.json").unlink()
+    (scene.run / "record.jsonl").unlink()
+
+    assert scene.resume("--set", "run.documents=1") == 0
+    assert json.loads((scene.memory / "manifest.json").read_text())["documents"] == manifest["documents"] == 1
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -12,7 +12,7 @@ import numpy as np
 
 from headway.data.vocabulary import Vocabulary
 from headway.durable import replace_json, write_errors
-from headway.errors import RunError
+from headway.errors import MemoryDamage, RunError
 from headway.feed.batch import Batch
 from headway.learners.base import Metrics, Part, Setup
 from headway.learners.patterns.compact import rows_within
@@ -21,6 +21,7 @@ from headway.learners.patterns.config import Section
 from headway.learners.patterns.hierarchy import Hierarchy
 from headway.learners.patterns.maintain import orphans
 from headway.learners.patterns.manifest import (
+    NAME,
     RUNS,
     VOCABULARY,
     Identity,
@@ -102,8 +103,7 @@ class PatternLearner:
         done = self._compactor.take(self._manifest)
         self._manifest = replace(done.manifest, position=position)
         with write_errors(self._folder, kept=KEPT):
-            if not (self._folder / VOCABULARY).exists():
-                replace_json(self._folder / VOCABULARY, self._vocabulary.to_json())
+            self._write_vocabulary()
             self._manifest.write(self._folder)
         self._compactor.discard(done)
         self._compactor.consider(self._manifest)
@@ -113,17 +113,33 @@ class PatternLearner:
         del folder
         if self._lock is None:
             self._lock = Lock(self._folder, doing="training")
-        saved = read_manifest(self._folder)
-        if saved is not None:
+        with write_errors(self._folder, kept=KEPT):
+            saved = read_manifest(self._folder) or self._begin()
             _check(saved.identity, self._manifest.identity, self._folder)
+            if saved.position is None:
+                self._write_vocabulary()
             read_vocabulary(self._folder, saved.identity)
             for run in (*saved.runs, *saved.notes):
                 # Not their content: how long it takes to continue must not depend on how much was learned.
                 check_size(self._folder / RUNS / run.file, run)
             self._manifest = saved
-        for path in orphans(self._folder, self._manifest):
-            path.unlink()
-        return None if saved is None else saved.position
+            for path in orphans(self._folder, saved):
+                path.unlink()
+        return saved.position
+
+    def _begin(self) -> Manifest:
+        """A manifest of nothing, written before all else: a memory without one has lost it, and is not begun anew."""
+        if (self._folder / VOCABULARY).exists():
+            raise MemoryDamage(
+                f"{self._folder / NAME} is missing, but there was a memory; "
+                "restore it from a copy, or start a new run with --new"
+            )
+        self._manifest.write(self._folder)
+        return self._manifest
+
+    def _write_vocabulary(self) -> None:
+        if not (self._folder / VOCABULARY).exists():
+            replace_json(self._folder / VOCABULARY, self._vocabulary.to_json())
 
     def finish(self) -> None:
         """Wait for a compaction under way; the next save adopts it."""
