@@ -1,10 +1,14 @@
-"""What one repetition does, in a process of its own: `python -m benchmarks.macro.child VERB ARGUMENTS`; prints its figures."""
+"""What one repetition does in a process of its own; prints its figures.
+
+python -m benchmarks.macro.child VERB ARGUMENTS
+"""
 
 from __future__ import annotations
 
 import json
 import resource
 import sys
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -14,7 +18,7 @@ def train(given: dict[str, Any]) -> dict[str, Any]:
     """`headway.train` on a plan; the modules it needs are loaded before the clock starts."""
     import headway
     import headway.data.build
-    import headway.learners.patterns.learner  # noqa: F401 - numba and pyarrow
+    import headway.learners.patterns.learner
     from headway.plan.load import plan_from
     from headway.run.train import plan_kinds
 
@@ -53,9 +57,9 @@ def _on_dataset(plan: Any, given: dict[str, Any]) -> Any:
 
 def tiktoken(given: dict[str, Any]) -> dict[str, Any]:
     """`encode_ordinary_batch` over texts that are in memory already."""
-    from baselines import tiktoken_rate
-
     from benchmarks.macro.material import Corpus
+
+    from baselines import tiktoken_rate
 
     rate = tiktoken_rate(list(Corpus(tuple(given["files"]), {}).texts()), threads=2)
     return {"seconds": rate.seconds, "tokens": rate.tokens}
@@ -64,13 +68,12 @@ def tiktoken(given: dict[str, Any]) -> dict[str, Any]:
 def plain(given: dict[str, Any]) -> dict[str, Any]:
     """The plain Python learner over token lists that are in memory already."""
     from baselines import plain_rate
-
     from headway.data.dataset import open_dataset
 
     dataset = open_dataset(Path(given["dataset"]), verify=False)
     ids, starts, _ = dataset.read(slice(None))
     tokens, bounds = ids.tolist(), starts.tolist()
-    documents = [tokens[low:high] for low, high in zip(bounds, bounds[1:], strict=False)]
+    documents = [tokens[low:high] for low, high in pairwise(bounds)]
     del ids, tokens
     rate = plain_rate(documents, dataset.vocabulary.symbols)
     return {"seconds": rate.seconds, "tokens": rate.tokens}
@@ -137,6 +140,7 @@ def duckdb(given: dict[str, Any]) -> dict[str, Any]:
     """The same sum by DuckDB, from the same files to one uncompressed Parquet file, not synced."""
     import duckdb as database
     from pyarrow.dataset import dataset
+    from pyarrow.parquet import read_metadata as metadata
 
     from headway.learners.patterns.manifest import RUNS, read_manifest
 
@@ -155,9 +159,9 @@ def duckdb(given: dict[str, Any]) -> dict[str, Any]:
             f"GROUP BY key ORDER BY key) TO '{target}' (FORMAT parquet, COMPRESSION uncompressed)"
         )
     seconds = perf_counter() - began
-    size = target.stat().st_size
+    size, unique = target.stat().st_size, metadata(target).num_rows
     target.unlink()
-    return {"seconds": seconds, "out_bytes": size, "start_rss_bytes": before}
+    return {"seconds": seconds, "unique": unique, "out_bytes": size, "start_rss_bytes": before}
 
 
 def compacted(given: dict[str, Any]) -> dict[str, Any]:

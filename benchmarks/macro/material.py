@@ -67,7 +67,7 @@ def dataset(material: Corpus, cache: Path) -> Dataset:
 
 
 def copies(source: Dataset, folder: Path, *, number: int) -> Dataset:
-    """A Dataset with the documents of another `number` times, each time with its token ids exchanged by another bijection.
+    """A Dataset with the documents of another `number` times, each time under another bijection of its token ids.
 
     Lengths, repetitions and frequencies stay those of real text; almost no pattern of one copy occurs in another.
     """

@@ -1,4 +1,4 @@
-"""Text to memory, training alone, names against keys, two workers against one; tiktoken and plain Python in the same repeats."""
+"""Text to memory, training alone, names against keys, two workers against one; baselines in the same repeats."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-
 from benchmarks.macro.harness import Conditions, Figures, Result, child, measure
 from benchmarks.macro.material import Corpus, plan
+
 from headway.record.record import read_record
 
 _COMMAND = Path(sys.executable).with_name("headway")

@@ -35,7 +35,8 @@ def compaction(conditions: Conditions, material: Corpus) -> Result:
         "duckdb": lambda: merged("duckdb", _RUNS),
     }
     result = measure("compaction", says, variants, conditions)
-    result.facts = {"level0": made["levels"][0]}
+    unique = {one["unique"] for one in result.repetitions if one["variant"] != "headway, 5 runs"}
+    result.facts = {"level0": made["levels"][0], "same": len(unique) == 1}
     shutil.rmtree(home)
     shutil.rmtree(folder)
     return result

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-
 from benchmarks.macro.harness import Figures, last_line, start_child
 
 _INTERVAL_SECONDS = 0.02

@@ -3,7 +3,7 @@
 import errno
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -67,7 +67,7 @@ def checksum(path: Path) -> str:
 
 
 @contextmanager
-def write_errors(where: Path, *, kept: str) -> Iterator[None]:
+def write_errors(where: Path, *, kept: str) -> Generator[None]:
     """Turn a full, failing or read-only disk into a RunError that says what is still safe (`kept`)."""
     try:
         yield

@@ -30,9 +30,13 @@ class Work:
     def __call__(
         self, *arguments: str | Path, before: Callable[[], None] | None = None
     ) -> subprocess.CompletedProcess[str]:
+        environment = dict(os.environ)
+        if before is not None:
+            # A process that may not write cannot write what was covered either, and would say so.
+            environment.pop("COVERAGE_PROCESS_CONFIG", None)
         return subprocess.run(
             [*COMMAND, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True, timeout=120,
-            preexec_fn=before,
+            preexec_fn=before, env=environment,
         )  # fmt: skip
 
     def train(

@@ -20,7 +20,7 @@ _CROWD = 16
 
 @njit(forceinline=True)
 def _copy(target: Any, at: Any, source: Any, start: Any, size: Any) -> None:
-    """Copy bytes; what follows them in `target` is overwritten, what follows them in `source` is not touched at its end."""
+    """Copy bytes; a few that follow them in `target` are overwritten, none beyond the end of `source` is read."""
     if start + size + SPARE <= source.size:
         for k in range(0, size, 8):
             move8(target, at + k, source, start + k)
@@ -39,13 +39,14 @@ def measure(keys: Any, lengths: Any, low: Any, shift: Any, rows: Any, room: Any)
 
 
 @njit(nogil=True, cache=True)
-def spread(part: Any, low: Any, shift: Any, rows: Any, room: Any, begins: Any, spreaded: Any) -> None:
-    """Move rows into their buckets; `rows` and `room` say where the next one of each bucket goes, and are moved on.
+def spread(part: Any, low: Any, shift: Any, next_free: Any, begins: Any, spreaded: Any) -> None:
+    """Move rows into their buckets; `next_free` says where in rows and symbols the next of each goes, and is moved on.
 
     A sequence is noted as its length and its distance from where its bucket's symbols begin, 32 bits each: the fewer
     places a row is written to, the more buckets can be open at once.
     """
     keys, counts, starts, lengths, symbols = part
+    rows, room = next_free
     to_rows, to_counts, to_symbols = spreaded
     size = np.int64(symbols.itemsize)
     source, target = symbols.view(np.uint8), to_symbols.view(np.uint8)
@@ -126,7 +127,7 @@ def _sort(bucket: Any, base: Any, shift: Any, local: Any) -> None:
 
 
 @njit(forceinline=True)
-def _compare(symbols: Any, a: int, a_size: int, b: int, b_size: int) -> int:
+def _compare(symbols: Any, a: Any, a_size: Any, b: Any, b_size: Any) -> int:
     for i in range(min(a_size, b_size)):
         if symbols[a + i] != symbols[b + i]:
             return -1 if symbols[a + i] < symbols[b + i] else 1
@@ -135,7 +136,7 @@ def _compare(symbols: Any, a: int, a_size: int, b: int, b_size: int) -> int:
 
 @njit(nogil=True, cache=True)
 def _place(heads: Any, first: int, groups: int, place: Any, symbols: Any) -> Any:
-    """The group of a sequence among those of its key, or where a new one belongs in their order: (group, whether new)."""
+    """The group of a sequence among those of its key, or where a new one belongs in order: (group, whether new)."""
     at = groups
     start, size = np.int64(place >> _U64(32)), np.int64(place & _LENGTH)
     for g in range(groups - 1, first - 1, -1):
@@ -180,8 +181,8 @@ def _groups(bucket: Any, counts: Any, local: Any, symbols: Any, sums: Any) -> in
 def settle(bounds: Any, begins: Any, spreaded: Any, low: Any, shift: Any, sums: Any) -> int:
     """Add up every bucket, in order; how many patterns there are.
 
-    Buckets begin at the rows `bounds` and the symbols `begins`. `sums` receives keys, counts, where each sequence begins
-    (one more than patterns) and the sequences, with spare room at their end.
+    Buckets begin at the rows `bounds` and the symbols `begins`. `sums` receives keys, counts, where each sequence
+    begins (one more than patterns) and the sequences, with spare room at their end.
     """
     rows, counts, symbols = spreaded
     to_keys, to_counts, to_offsets, to_symbols = sums

@@ -1,4 +1,4 @@
-"""Compaction beside training: when many runs of one size have piled up, a thread merges them; a later save adopts the result."""
+"""Compaction beside training: a thread merges runs of one size that have piled up; a later save adopts the result."""
 
 from __future__ import annotations
 
@@ -65,7 +65,12 @@ def everything(manifest: Manifest) -> list[list[RunFile]]:
 
 
 def run_merges(
-    folder: Path, work: list[list[RunFile]], *, taken: frozenset[str], rows: int, stop: Callable[[], bool] = lambda: False
+    folder: Path,
+    work: list[list[RunFile]],
+    *,
+    taken: frozenset[str],
+    rows: int,
+    stop: Callable[[], bool] = lambda: False,
 ) -> list[Merge]:
     """Merge each group into one durable run that no manifest names yet; `CancelledError` when told to stop."""
     merges: list[Merge] = []

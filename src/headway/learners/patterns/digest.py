@@ -56,22 +56,22 @@ def _hex(word: Any) -> Any:
 
 
 @njit(forceinline=True)
-def _blocks(size: int) -> int:
+def _blocks(size: Any) -> int:
     """SHA-1 blocks of a message of `size` bytes, padding included."""
     return (size + 8) // _BLOCK + 1
 
 
 @njit(forceinline=True)
-def _open(text: Any, base: int, end: int) -> None:
-    """Clear where SHA-1's padding may lie, then begin a message: two blocks always, since a varying loop is mispredicted."""
+def _open(text: Any, base: Any, end: Any) -> None:
+    """Clear where SHA-1's padding may lie, then begin a message: always two blocks, a varying loop is mispredicted."""
     clear64(text, max(base, end - 2 * _BLOCK))
     clear64(text, end - _BLOCK)
     text[base] = 91
 
 
 @njit(forceinline=True)
-def _close(text: Any, base: int, end: int, size: int) -> None:
-    """End a message of `size` bytes: the bracket over the last comma, padding over what the last piece left behind it."""
+def _close(text: Any, base: Any, end: Any, size: Any) -> None:
+    """End a message of `size` bytes: a bracket over the last comma, padding over what the last piece left behind."""
     text[base + size - 1] = 93
     put8(text, base + size, _U64(0x80))
     put8(text, base + size + 8, _U64(0))

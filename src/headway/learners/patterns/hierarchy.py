@@ -74,10 +74,19 @@ class Hierarchy:
         self._step = prod(section.widths[1:])
         self._unit = max(1, unit_patterns // self._step) * self._step
 
-    def learn(self, ids: Symbols, documents: Offsets, segments: Offsets, *, numbers: NDArray[np.int64]) -> Iterator[list[Learned]]:
+    def learn(
+        self, ids: Symbols, documents: Offsets, segments: Offsets, *, numbers: NDArray[np.int64]
+    ) -> Iterator[list[Learned]]:
         """What each unit of these documents teaches, level by level; `numbers` are those of the documents."""
         table = _Table(
-            *kernels.cut(still(ids), still(documents), still(segments), self._section.widths[0], self._marks, self._section.min_sentence_tokens)
+            *kernels.cut(
+                still(ids),
+                still(documents),
+                still(segments),
+                self._section.widths[0],
+                self._marks,
+                self._section.min_sentence_tokens,
+            )
         )
         for low, high, begin, bounds in _units(table.bounds, self._unit):
             part = _Table(table.starts[low:high], table.lengths[low:high], bounds)

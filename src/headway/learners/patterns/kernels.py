@@ -32,8 +32,10 @@ def _cut(start: int, end: int, width: int, starts: Any, lengths: Any, at: int) -
 
 
 @njit(nogil=True, cache=True)
-def _sentences(ids: Any, start: int, end: int, marks: Any, least: int, starts: Any, lengths: Any, at: int) -> int:
-    """Cut one segment after each token that ends a sentence; `marks` bit 0: may end one, bit 1: may follow an end."""
+def _sentences(ids: Any, segment: Any, rule: Any, starts: Any, lengths: Any, at: int) -> int:
+    """Cut one segment after each token that ends a sentence; marks bit 0: may end one, bit 1: may follow an end."""
+    start, end = segment
+    marks, least = rule
     begin = start
     for t in range(start, end):
         last = t + 1 == end
@@ -48,7 +50,7 @@ def _sentences(ids: Any, start: int, end: int, marks: Any, least: int, starts: A
 
 @njit(nogil=True, cache=True)
 def cut(ids: Any, documents: Any, segments: Any, width: int, marks: Any, least: int) -> Any:
-    """The level-0 table of documents given by token offsets; sentences when `marks` is not empty, else pieces of `width`."""
+    """The level-0 table of documents given by token offsets: sentences if there are `marks`, else pieces of `width`."""
     room = 0
     for s in range(segments.size - 1):
         n = segments[s + 1] - segments[s]
@@ -59,7 +61,7 @@ def cut(ids: Any, documents: Any, segments: Any, width: int, marks: Any, least: 
     for d in range(documents.size - 1):
         while s < segments.size - 1 and segments[s] < documents[d + 1]:
             if marks.size:
-                at = _sentences(ids, segments[s], segments[s + 1], marks, least, starts, lengths, at)
+                at = _sentences(ids, (segments[s], segments[s + 1]), (marks, least), starts, lengths, at)
             else:
                 at = _cut(segments[s], segments[s + 1], width, starts, lengths, at)
             s += 1

@@ -10,7 +10,7 @@ _WORD_PIECE = ("bert", "albert", "electra", "deberta")
 
 
 def sentence_marks(vocabulary: Vocabulary, tokenizer: str) -> NDArray[np.uint8]:
-    """Per token id: bit 0 for `.`, `!` and `?`; bit 1 for a token that shows that the one before it ended a sentence."""
+    """Per token id: bit 0 for `.`, `!` and `?`; bit 1 for a token that shows that one before it ended a sentence."""
     name = tokenizer.lower()
     ends = [symbol in (".", "!", "?") for symbol in vocabulary.symbols]
     if any(known in name for known in _BYTE_LEVEL):
@@ -19,4 +19,4 @@ def sentence_marks(vocabulary: Vocabulary, tokenizer: str) -> NDArray[np.uint8]:
         follows = [not symbol.startswith("##") for symbol in vocabulary.symbols]
     else:
         follows = [symbol.startswith((" ", "Ġ", "Â")) or symbol[:1].isupper() for symbol in vocabulary.symbols]
-    return np.array(ends, np.uint8) | (np.array(follows, np.uint8) << 1)
+    return np.array(ends, np.uint8) + np.uint8(2) * np.array(follows, np.uint8)

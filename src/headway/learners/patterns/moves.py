@@ -6,6 +6,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+# Untyped: the first parameter of an intrinsic is numba's, and its callers do not pass it.
+_machine: Any = intrinsic
 _WORD = ir.IntType(64)
 _BYTES16 = ir.VectorType(ir.IntType(8), 16)
 _WORDS16 = ir.VectorType(ir.IntType(32), 16)
@@ -20,7 +22,7 @@ def _word_at(context: Any, builder: Any, kind: Any, array: Any, at: Any, word: A
     return builder.bitcast(address(context, builder, kind, array, at), word.as_pointer())
 
 
-@intrinsic
+@_machine
 def move8(typing_context: Any, target: Any, to: Any, source: Any, start: Any) -> Any:
     """Copy eight bytes between byte arrays at any alignment."""
 
@@ -34,7 +36,7 @@ def move8(typing_context: Any, target: Any, to: Any, source: Any, start: Any) ->
     return types.void(target, to, source, start), generate
 
 
-@intrinsic
+@_machine
 def move16(typing_context: Any, target: Any, to: Any, source: Any, start: Any) -> Any:
     """Copy sixteen bytes between byte arrays at any alignment."""
 
@@ -48,7 +50,7 @@ def move16(typing_context: Any, target: Any, to: Any, source: Any, start: Any) -
     return types.void(target, to, source, start), generate
 
 
-@intrinsic
+@_machine
 def clear64(typing_context: Any, target: Any, at: Any) -> Any:
     """Set sixty-four bytes of a byte array to zero, at any alignment."""
 
@@ -60,7 +62,7 @@ def clear64(typing_context: Any, target: Any, at: Any) -> Any:
     return types.void(target, at), generate
 
 
-@intrinsic
+@_machine
 def put8(typing_context: Any, target: Any, to: Any, value: Any) -> Any:
     """Store a 64-bit word into a byte array at any alignment, lowest byte first."""
 
@@ -71,7 +73,7 @@ def put8(typing_context: Any, target: Any, to: Any, value: Any) -> Any:
     return types.void(target, to, types.uint64), generate
 
 
-@intrinsic
+@_machine
 def prefetch(typing_context: Any, array: Any, at: Any) -> Any:
     """Ask for the cache line of one element; an index outside the array is harmless."""
 

@@ -200,7 +200,7 @@ class RunReader:
             rank += 1
 
     def locate(self, keys: Keys, wanted: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.int64], Tally]]:
-        """Those of the ascending `keys` still `wanted` that this run holds: their places in `keys`, and a row for each."""
+        """Those of the ascending `keys` still `wanted` that this run holds: their places in `keys`, a row for each."""
         for batch in self.batches:
             low, high = np.searchsorted(keys, batch.keys[0]), np.searchsorted(keys, batch.keys[-1], side="right")
             places = low + np.flatnonzero(wanted[low:high])

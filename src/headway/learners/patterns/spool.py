@@ -1,4 +1,4 @@
-"""What was learned and is not yet in a run file: held up to a bound, then sorted, written and synced in the background."""
+"""What was learned and is in no run file yet: held up to a bound, then sorted, written and synced in the background."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
 
 import numpy as np
 
@@ -118,6 +117,6 @@ def _rows(unit: Learned) -> Rows:
 
 
 def _notes(unit: Learned) -> Rows:
-    """Documents by the first pattern they learned, in the form of patterns: the key, and the document as its one symbol."""
+    """Documents by the first pattern they learned, in the form of patterns: a key, the document as its one symbol."""
     keys, documents = unit.firsts.keys, unit.firsts.documents.astype(np.uint64)
     return Rows(keys, np.arange(len(keys)), np.ones(len(keys), np.int32), documents)

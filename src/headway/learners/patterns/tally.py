@@ -106,7 +106,7 @@ def add_up(parts: Sequence[Rows], *, space: Space | None = None, result: Space |
     )
     row, at = bounds.copy(), begins.copy()
     for part in given:
-        adding.spread(part, low, np.uint64(shift), row, at, begins, spreaded)
+        adding.spread(part, low, np.uint64(shift), (row, at), begins, spreaded)
     sums = (
         result.array("keys", int(bounds[-1]), np.uint64),
         result.array("counts", int(bounds[-1]), np.uint64),
@@ -119,7 +119,7 @@ def add_up(parts: Sequence[Rows], *, space: Space | None = None, result: Space |
 
 
 def _bucket_bits(rows: int) -> int:
-    """How many bits of a key choose its bucket: about four thousand rows each, and not more buckets than can be open at once."""
+    """How many bits of a key choose its bucket: about 4,000 rows each, and no more buckets than can be open at once."""
     return min(_MOST_BITS, max(1, (rows >> 12).bit_length()))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -79,7 +80,7 @@ def _references(store: LevelStore, above: LevelStore) -> Iterator[str]:
     uses = sum(run.rows for run in above.runs) * above.width
     ranges = uses // _USES_AT_ONCE + 1
     bounds = [(i << 64) // ranges for i in range(ranges + 1)]
-    for low, high in zip(bounds, bounds[1:], strict=False):
+    for low, high in pairwise(bounds):
         used, times = _uses(above, low, high)
         learned = _learned(store, used, low, high)
         for i in np.flatnonzero(learned < times)[:3].tolist():
