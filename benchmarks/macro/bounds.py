@@ -25,7 +25,7 @@ def tenfold(conditions: Conditions, material: Corpus) -> Result:
     def timed(home: Path) -> Figures:
         return run(given, conditions.scratch, conditions.scratch, dataset=str(home))
 
-    says = f"2 workers, memory = {_MEMORY}; 10x is ten copies of the Dataset, each under another bijection of its token ids"
+    says = f"2 workers, memory = {_MEMORY}; 10x is ten copies of the Dataset, each with its token ids exchanged"
     result = measure("tenfold", says, {"1x": lambda: timed(once.folder), "10x": lambda: timed(folder)}, conditions)
     # Looking at memory costs time, so it is done apart from the timed repetitions.
     result.facts = {

@@ -20,19 +20,20 @@ from benchmarks.macro.material import Corpus, plan
 from headway.record.record import read_record
 
 _COMMAND = Path(sys.executable).with_name("headway")
-_EPOCHS = 6
+# So much text, read again and again, that the late kill is seconds after the early one.
+_TEXT_MEGABYTES = 1000
 _HEAVY = ("torch", "numba", "numpy", "pyarrow", "pydantic", "tokenizers", "gigatoken", "rich")
 _LONGEST_SECONDS = 300.0
 
 
 def resume(conditions: Conditions, material: Corpus) -> Result:
     """Row 9: from the start of the process to the first step, after a kill early and late in a run."""
-    return measure(
-        "resume",
-        "headway train, 2 workers, killed with SIGKILL; from just before the new process to the record's first step",
-        {"early": lambda: _resumed(conditions.scratch, material, 0.1), "late": lambda: _resumed(conditions.scratch, material, 0.9)},
-        conditions,
-    )  # fmt: skip
+    says = "headway train, 2 workers, SIGKILL; from just before the new process to the first step in the record"
+    variants = {
+        "early": lambda: _resumed(conditions, material, 0.1),
+        "late": lambda: _resumed(conditions, material, 0.8),
+    }
+    return measure("resume", says, variants, conditions)
 
 
 def help_time(conditions: Conditions, material: Corpus) -> Result:
@@ -63,19 +64,20 @@ def first_use(conditions: Conditions, material: Corpus) -> Result:
     return measure("first_use", "headway.learners.patterns.learner.prepare in a fresh process", variants, conditions)
 
 
-def _resumed(scratch: Path, material: Corpus, share: float) -> Figures:
+def _resumed(conditions: Conditions, material: Corpus, share: float) -> Figures:
+    scratch, epochs = conditions.scratch, _TEXT_MEGABYTES // (conditions.megabytes or 160)
     runs, file = scratch / "resumed", scratch / "macro.json"
-    given = plan(material) | {"workers": 2, "run": {"epochs": _EPOCHS, "save_every": 0.2}}
+    given = plan(material) | {"workers": 2, "run": {"epochs": epochs, "save_every": 0.2}}
     file.write_text(json.dumps(given), encoding="utf-8")
     try:
         process = _start(file, scratch)
-        folder = _until(lambda: next(iter(runs.glob("*/record.jsonl")), None)).parent
-        _until(lambda: _saved_share(folder) >= share)
+        folder = _until(lambda: next(iter(runs.glob("*/record.jsonl")), None), process).parent
+        _until(lambda: _saved_share(folder) >= share * epochs, process)
         _kill(process)
         before = len(list(read_record(folder / "record.jsonl")))
         began = time.time()
-        process = _start(file, scratch)
-        events = _until(lambda: _resumed_events(folder, before))
+        process = _start(file, scratch, "--resume")
+        events = _until(lambda: _resumed_events(folder, before), process)
         _kill(process)
         resumed = next(event for event in events if event["event"] == "resumed")
         return {
@@ -88,9 +90,9 @@ def _resumed(scratch: Path, material: Corpus, share: float) -> Figures:
         shutil.rmtree(runs, ignore_errors=True)
 
 
-def _start(file: Path, scratch: Path) -> subprocess.Popen[bytes]:
+def _start(file: Path, scratch: Path, *more: str) -> subprocess.Popen[bytes]:
     folders = ["--runs-dir", str(scratch / "resumed"), "--datasets-dir", str(scratch / "datasets")]
-    return subprocess.Popen([_COMMAND, "train", str(file), *folders, "--quiet"], stdout=subprocess.DEVNULL)
+    return subprocess.Popen([_COMMAND, "train", str(file), *folders, *more, "--quiet"], stdout=subprocess.DEVNULL)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
@@ -104,12 +106,12 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _saved_share(folder: Path) -> float:
-    """How much of the run is durable."""
+    """How many epochs are durable."""
     if not (folder / "memory" / "manifest.json").exists():
         return 0.0
     documents = json.loads((folder / "memory" / "manifest.json").read_text(encoding="utf-8"))["documents"]
     dataset = Path(json.loads((folder / "dataset.json").read_text(encoding="utf-8"))["folder"])
-    return documents / _EPOCHS / json.loads((dataset / "manifest.json").read_text(encoding="utf-8"))["documents"]
+    return documents / json.loads((dataset / "manifest.json").read_text(encoding="utf-8"))["documents"]
 
 
 def _resumed_events(folder: Path, before: int) -> list[dict[str, Any]]:
@@ -117,10 +119,10 @@ def _resumed_events(folder: Path, before: int) -> list[dict[str, Any]]:
     return events if any(event["event"] == "step" for event in events) else []
 
 
-def _until(look: Any) -> Any:
+def _until(look: Any, process: subprocess.Popen[bytes]) -> Any:
     end = time.monotonic() + _LONGEST_SECONDS
     while not (seen := look()):
-        if time.monotonic() > end:
-            raise TimeoutError("what the experiment waits for did not come")
+        if time.monotonic() > end or process.poll() is not None:
+            raise TimeoutError(f"what the experiment waits for did not come; exit code {process.poll()}")
         time.sleep(0.01)
     return seen

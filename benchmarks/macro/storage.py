@@ -26,7 +26,7 @@ def compaction(conditions: Conditions, material: Corpus) -> Result:
         return child(verb, {"folder": memory, "runs": runs})
 
     says = (
-        "the level-0 runs as the learner wrote them; headway: checksums of all inputs checked, one thread, result synced; "
+        "level-0 runs as the learner wrote them; headway: checksums of inputs checked, one thread, result synced; "
         "duckdb: 2 threads, same files through pyarrow's dataset, uncompressed Parquet, not synced"
     )
     variants = {

@@ -25,22 +25,24 @@ def show_table(folder: Path) -> None:
 
 
 def _speed(result: Result) -> list[Row]:
-    tiktoken, plain, two = ("tiktoken", "seconds"), ("plain", "seconds"), ("2 workers", "train_seconds")
-    text = "text to memory"
+    tiktoken, plain, text = ("tiktoken", "seconds"), ("plain", "seconds"), "text to memory"
+    one, two = ("1 worker", "train_seconds"), ("2 workers", "train_seconds")
+    one_by_key, two_by_key = ("1 worker, keys", "train_seconds"), ("2 workers, keys", "train_seconds")
+    compared = (
+        ("text to memory / tiktoken, call of headway.train", ">= 2.5", (text, "call_seconds"), tiktoken),
+        ("  interpreter and imports included", "", (text, "process_seconds"), tiktoken),
+        ("training, 2 workers / tiktoken", ">= 3", two, tiktoken),
+        ("  start of the workers included", "", ("2 workers", "call_seconds"), tiktoken),
+        ("training, 2 workers / plain Python", ">= 5", two, plain),
+        ("internal keys / KATO names, 1 worker", "reported", one_by_key, one),
+        ("internal keys / KATO names, 2 workers", "reported", two_by_key, two),
+        ("2 workers / 1", ">= 1.7", two, one),
+    )
+    rates = (tiktoken, plain, (text, "call_seconds"), one, two, one_by_key, two_by_key)
     return [
-        ("text to memory / tiktoken, call of headway.train", ">= 2.5", _times(result.speedup((text, "call_seconds"), tiktoken))),
-        ("  interpreter and imports included", "", _times(result.speedup((text, "process_seconds"), tiktoken))),
-        ("training, 2 workers / tiktoken", ">= 3", _times(result.speedup(two, tiktoken))),
-        ("  start of the workers included", "", _times(result.speedup(("2 workers", "call_seconds"), tiktoken))),
-        ("training, 2 workers / plain Python", ">= 5", _times(result.speedup(two, plain))),
-        ("internal keys / KATO names, 1 worker", "reported", _times(result.speedup(("1 worker, keys", "train_seconds"), ("1 worker", "train_seconds")))),
-        ("internal keys / KATO names, 2 workers", "reported", _times(result.speedup(("2 workers, keys", "train_seconds"), two))),
-        ("2 workers / 1", ">= 1.7", _times(result.speedup(two, ("1 worker", "train_seconds")))),
-        ("tokens/s: tiktoken", "", str(result.rate(*tiktoken))),
-        ("tokens/s: plain Python", "", str(result.rate(*plain))),
-        ("tokens/s: text to memory", "", str(result.rate(text, "call_seconds"))),
-        *((f"tokens/s: {name}", "", str(result.rate(name, "train_seconds"))) for name in ("1 worker", "2 workers", "1 worker, keys", "2 workers, keys")),
-    ]  # fmt: skip
+        *((figure, target, _times(result.speedup(fast, slow))) for figure, target, fast, slow in compared),
+        *((f"tokens/s: {variant}", "", str(result.rate(variant, seconds))) for variant, seconds in rates),
+    ]
 
 
 def _tenfold(result: Result) -> list[Row]:
@@ -50,23 +52,23 @@ def _tenfold(result: Result) -> list[Row]:
 
 
 def _compaction(result: Result) -> list[Row]:
-    rows = result.facts["level0"]["rows"]
-    faster = result.ratio(("duckdb", "seconds"), ("headway", "seconds"))
-    peaks = ", ".join(
-        f"{name} {_mib(result.figure(name, 'peak_rss_bytes').median)}"
-        for name in ("headway, 5 runs", "headway", "duckdb")
-    )
-    return [
-        (f"compaction of 20 runs, {rows:,} rows / DuckDB", ">= 5", _times(faster)),
-        ("  peak RSS", "constant", peaks),
-    ]
+    figure = f"compaction of 20 runs, {result.facts['level0']['rows']:,} rows / DuckDB"
+    faster = _times(result.ratio(("duckdb", "seconds"), ("headway", "seconds")))
+    variants = ("headway, 5 runs", "headway", "duckdb")
+    peaks = ", ".join(f"{name} {_mib(result.figure(name, 'peak_rss_bytes').median)}" for name in variants)
+    unlike = "" if result.facts["same"] else ", NOT THE SAME PATTERNS"
+    return [(figure, ">= 5", faster + unlike), ("  peak RSS", "constant", peaks)]
 
 
 def _size(result: Result) -> list[Row]:
     return [
-        (f"bytes per unique pattern, level {level['level']}", "<= 32" if level["level"] == 0 else "reported", f"{level['bytes'] / level['unique']:.1f}")
+        (
+            f"bytes per unique pattern, level {level['level']}",
+            "reported" if level["level"] else "<= 32",
+            f"{level['bytes'] / level['unique']:.1f}",
+        )
         for level in result.repetitions[0]["levels"]
-    ]  # fmt: skip
+    ]
 
 
 def _resume(result: Result) -> list[Row]:

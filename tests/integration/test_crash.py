@@ -29,6 +29,25 @@ def test_a_training_that_is_killed_fifteen_times_ends_in_the_bytes_of_an_undistu
     assert tally.left == 0
 
 
+def test_a_memory_that_was_begun_and_holds_nothing_yet_is_whole(tmp_path: Path) -> None:
+    """What a kill between the first step and the first save leaves."""
+    write_corpus(tmp_path / "corpus.jsonl")
+    result = headway.train(
+        _plan(tmp_path), runs_dir=tmp_path / "runs", datasets_dir=tmp_path / "datasets", listeners=()
+    )
+    feed = Feed(open_dataset(Path(str(result.dataset))), 1024)
+    head = _learner(feed, tmp_path / "begun")
+    assert head.restore(tmp_path / "begun") is None
+    head.step(feed.at(Position.START))
+    head.close()
+
+    with headway.open_memory(tmp_path / "begun") as memory:
+        assert memory.verify().problems == []
+        assert len(memory) == memory.stats()["documents"] == 0
+        memory.compact()
+        assert list(memory) == memory.top(3) == []
+
+
 def test_a_worker_that_outlives_its_run_cannot_spoil_the_next_session(tmp_path: Path) -> None:
     """Its parent was killed and it was stuck (a hanging disk, a stopped process); then it goes on writing."""
     write_corpus(tmp_path / "corpus.jsonl")

@@ -1,8 +1,10 @@
 """Merged runs: the same sums are the same bytes, however they were divided."""
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from headway.learners.patterns.compact import compact
 from headway.learners.patterns.runs import RunFile, RunReader, RunWriter
@@ -22,10 +24,10 @@ def run(folder: Path, name: str, counts: dict[int, int]) -> RunFile:
     return writer.close(name=f"{name}.L0.arrow")
 
 
-def merged(folder: Path, *parts: dict[int, int]) -> tuple[RunFile, bytes]:
+def merged(folder: Path, *parts: dict[int, int], rows: int = 1 << 19) -> tuple[RunFile, bytes]:
     folder.mkdir()
     runs = [run(folder, f"part{i}", part) for i, part in enumerate(parts)]
-    result = compact(folder, runs, taken=set(), stop=lambda: False)
+    result = compact(folder, runs, taken=set(), rows=rows, stop=lambda: False)
     return result, (folder / result.file).read_bytes()
 
 
@@ -46,3 +48,21 @@ def test_a_sum_beyond_32_bits_is_exact(tmp_path: Path) -> None:
     with RunReader(tmp_path / "both", result) as reader:
         assert reader.rows(0, 2).counts.tolist() == [2 * MANY, 7]
     assert (halves, halves_content) == (result, content)
+
+
+@pytest.mark.parametrize("rows", [64, 1000, 1 << 19])
+@pytest.mark.parametrize("batch_rows", [100, 777])
+def test_the_size_of_ranges_and_the_number_of_runs_leave_no_trace(
+    rows: int, batch_rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ranges are merged in memory that is used again, and end anywhere within a batch of the file."""
+    monkeypatch.setattr("headway.learners.patterns.runs.BATCH_ROWS", batch_rows)
+    draw = np.random.default_rng(9)
+    keys = draw.choice(draw.integers(0, 1 << 64, 3000, np.uint64), 9000)
+    parts = [Counter(part.tolist()) for part in np.split(keys, [10, 2500, 2501])]
+
+    once, once_bytes = merged(tmp_path / "once", Counter(keys.tolist()))
+    divided, divided_bytes = merged(tmp_path / "divided", *parts, rows=rows)
+
+    assert (divided, divided_bytes) == (once, once_bytes)
+    assert divided.rows == len(set(keys.tolist()))

@@ -35,6 +35,8 @@ def merged(readers: Sequence[RunReader], *, rows: int = RANGE_ROWS) -> Iterator[
         parts = [reader.rows(at[i], at[i + 1]) for reader, at in zip(readers, ranks, strict=True) if at[i] < at[i + 1]]
         if parts:
             yield merge(parts, space=space)
+        for reader in readers:
+            reader.forget()
 
 
 def compact(

@@ -134,8 +134,9 @@ class PatternLearner:
                 f"{self._folder / NAME} is missing, but there was a memory; "
                 "restore it from a copy, or start a new run with --new"
             )
-        self._manifest.write(self._folder)
-        return self._manifest
+        nothing = self._manifest.with_parts([])
+        nothing.write(self._folder)
+        return nothing
 
     def _write_vocabulary(self) -> None:
         if not (self._folder / VOCABULARY).exists():

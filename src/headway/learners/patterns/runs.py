@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence, Set
@@ -69,13 +70,20 @@ class RunWriter:
         """Append patterns."""
         self._rows += len(patterns)
         self._observed += int(patterns.counts.sum())
-        self._symbols += int((patterns.counts * patterns.lengths.astype(np.uint64)).sum())
+        self._symbols += int(np.vdot(patterns.counts.view(np.int64), patterns.lengths))
         self._largest = max(self._largest, int(patterns.counts.max(initial=0)))
-        rows = join([self._rest, patterns]) if len(self._rest) else patterns
-        full = len(rows) - len(rows) % BATCH_ROWS
-        for low in range(0, full, BATCH_ROWS):
-            self._put(rows.cut(low, low + BATCH_ROWS))
-        self._rest = rows.cut(full, len(rows))
+        low = 0
+        if len(self._rest):
+            # Only what fills the batch that was begun is copied; the others are written from where they lie.
+            low = min(BATCH_ROWS - len(self._rest), len(patterns))
+            self._rest = join([self._rest, patterns.cut(0, low)])
+            if len(self._rest) < BATCH_ROWS:
+                return
+            self._put(self._rest)
+        full = len(patterns) - (len(patterns) - low) % BATCH_ROWS
+        for begin in range(low, full, BATCH_ROWS):
+            self._put(patterns.cut(begin, begin + BATCH_ROWS))
+        self._rest = patterns.cut(full, len(patterns))
 
     def close(self, *, name: str) -> RunFile:
         """Make the file durable under its final name."""
@@ -146,9 +154,10 @@ class RunReader:
         self.run = run
         self.path = folder / run.file
         check_file(self.path, run)
-        self._map = pa.memory_map(os.fspath(self.path))
+        with self.path.open("rb") as file:
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         try:
-            self._reader = ipc.open_file(self._map)
+            self._reader = ipc.open_file(pa.py_buffer(self._map))
         except pa.ArrowInvalid as cause:
             raise MemoryDamage(f"{self.path} is not a run file ({cause}); restore it from a copy") from cause
 
@@ -209,9 +218,15 @@ class RunReader:
             if hit.any():
                 yield places[hit], batch.pick(rows[hit])
 
+    def forget(self) -> None:
+        """Give back the memory that what was looked at takes; it is read again where it is looked at again."""
+        # Pages of a mapped file count as held by whoever touched them, whatever their number.
+        if hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED)
+
     def close(self) -> None:
-        """Let go of the file; views handed out stay valid."""
-        self._map.close()
+        """Let go of the file; it stays mapped as long as there are views of it."""
+        self.forget()
 
     def __enter__(self) -> Self:
         return self
