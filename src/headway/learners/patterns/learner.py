@@ -59,7 +59,7 @@ class PatternLearner:
         self._spool = Spool(
             self._folder / RUNS,
             levels=self._levels,
-            limit=max(1 << 20, min(48 << 20, setup.memory // 8)),
+            limit=max(1 << 20, min(24 << 20, setup.memory // 8)),
             notes=section.metadata == "documents",
         )
         self._compactor = Compactor(

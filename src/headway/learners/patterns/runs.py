@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from io import RawIOBase
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import ipc
+from xxhash import xxh3_128
 
 from headway.durable import checksum
 from headway.errors import MemoryDamage
@@ -44,6 +46,37 @@ class RunFile:
         return asdict(self)
 
 
+class _Hashed(RawIOBase):
+    """A file that knows the checksum of what was written to it, so that nobody reads it again for that."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("wb", buffering=0)
+        self._digest = xxh3_128()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        view = memoryview(data).cast("B")
+        self._digest.update(view)
+        at = 0
+        while at < len(view):
+            at += self._file.write(view[at:]) or 0
+        return at
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+            super().close()
+
+    @property
+    def checksum(self) -> str:
+        return self._digest.hexdigest()
+
+
 class RunWriter:
     """Writes tallies, given in ascending order of key, as one run file; batches are cut at fixed row numbers."""
 
@@ -63,7 +96,7 @@ class RunWriter:
         )
         self._rest = empty(dtype)
         self._rows = self._observed = self._symbols = self._largest = 0
-        self._file = pa.OSFile(os.fspath(path), "wb")
+        self._file = _Hashed(path)
         self._writer = ipc.new_file(self._file, self._schema)
 
     def write(self, patterns: Tally) -> None:
@@ -85,6 +118,16 @@ class RunWriter:
             self._put(patterns.cut(begin, begin + BATCH_ROWS))
         self._rest = patterns.cut(full, len(patterns))
 
+    def end(self) -> None:
+        """Hand everything to the system; what was written may change in memory now. Harmless when repeated."""
+        if self._file.closed:
+            return
+        if len(self._rest):
+            self._put(self._rest)
+            self._rest = empty(self._dtype)
+        self._writer.close()
+        self._file.close()
+
     def close(self, *, name: str) -> RunFile:
         """Make the file durable under its final name."""
         return self._finish(lambda _: name)
@@ -99,13 +142,10 @@ class RunWriter:
         return self._finish(choose)
 
     def _finish(self, name_of: Callable[[str], str]) -> RunFile:
-        if len(self._rest):
-            self._put(self._rest)
-        self._writer.close()
-        self._file.close()
+        self.end()
         with self._path.open("rb+") as file:
             os.fsync(file.fileno())
-        digest = checksum(self._path)
+        digest = self._file.checksum
         final = self._path.with_name(name_of(digest))
         self._path.rename(final)
         size = final.stat().st_size

@@ -1,4 +1,7 @@
-"""What was learned and is in no run file yet: held up to a bound, then sorted, written and synced in the background."""
+"""What was learned and is in no run file yet: held up to a bound, then added up and written.
+
+A worker is one core's worth of work: only waiting for the disk happens beside it, in a thread.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,9 @@ class Spool:
         self._folder = folder
         self._limit = limit
         self._notes = notes
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="headway-runs")
-        self._writing: list[Future[tuple[list[RunFile], list[RunFile]]]] = []
+        self._disk = ThreadPoolExecutor(1, thread_name_prefix="headway-disk")
+        self._runs: list[Future[RunFile]] = []
+        self._noted: list[Future[RunFile]] = []
         self._pending: list[list[Learned]] = [[] for _ in range(levels)]
         self._space, self._result = Space(), Space()
         # A worker that outlives its killed run may still write when the next session learns the same batch.
@@ -56,12 +60,8 @@ class Spool:
     def flush(self) -> Part:
         """Make everything held durable and describe it."""
         self._spill()
-        runs: list[RunFile] = []
-        notes: list[RunFile] = []
-        for future in self._writing:
-            done = future.result()
-            runs += done[0]
-            notes += done[1]
+        runs = [future.result() for future in self._runs]
+        notes = [future.result() for future in self._noted]
         if runs:
             with write_errors(self._folder, kept=KEPT):
                 sync_folder(self._folder)
@@ -78,10 +78,10 @@ class Spool:
 
     def close(self) -> None:
         """Stop writing; what was not flushed is lost."""
-        self._writer.shutdown(wait=True, cancel_futures=True)
+        self._disk.shutdown(wait=True, cancel_futures=True)
 
     def _clear(self) -> None:
-        self._writing = []
+        self._runs, self._noted = [], []
         self._documents = self._tokens = 0
         self._observed = [0] * len(self._pending)
         self._taken = [0] * len(self._pending)
@@ -91,25 +91,25 @@ class Spool:
             return
         pending, self._pending = self._pending, [[] for _ in self._pending]
         self._bytes, self._number = 0, self._number + 1
-        if self._writing:
-            # One spill at a time: two would hold twice the bound.
-            self._writing[-1].result()
-        self._writing.append(self._writer.submit(self._write, pending, self._stem))
-
-    def _write(self, pending: list[list[Learned]], stem: str) -> tuple[list[RunFile], list[RunFile]]:
-        held = [(level, units) for level, units in enumerate(pending) if units]
         with write_errors(self._folder, kept=KEPT):
-            runs = [self._run(map(_rows, units), level, f"{stem}.L{level}.arrow") for level, units in held]
-            if not self._notes:
-                return runs, []
-            return runs, [self._run(map(_notes, units), level, f"{stem}.N{level}.arrow") for level, units in held]
+            for level, units in enumerate(pending):
+                if units:
+                    self._runs.append(self._write(map(_rows, units), level, f"{self._stem}.L{level}.arrow"))
+                if units and self._notes:
+                    self._noted.append(self._write(map(_notes, units), level, f"{self._stem}.N{level}.arrow"))
 
-    def _run(self, rows: Iterable[Rows], level: int, name: str) -> RunFile:
+    def _write(self, rows: Iterable[Rows], level: int, name: str) -> Future[RunFile]:
         patterns = add_up(list(rows), space=self._space, result=self._result)
         largest = int(patterns.counts.max(initial=0))
         writer = RunWriter(self._folder / f"{name}.draft", level=level, dtype=patterns.symbols.dtype, largest=largest)
         writer.write(patterns)
-        return writer.close(name=name)
+        # The memory of these patterns is that of the next ones.
+        writer.end()
+        return self._disk.submit(self._settle, writer, name)
+
+    def _settle(self, writer: RunWriter, name: str) -> RunFile:
+        with write_errors(self._folder, kept=KEPT):
+            return writer.close(name=name)
 
 
 def _rows(unit: Learned) -> Rows:
