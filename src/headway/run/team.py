@@ -56,7 +56,7 @@ def gather(plan: Plan, feed: Feed, folder: Path, means: Means, *, servant: Serva
 
 def _alone(plan: Plan, feed: Feed, folder: Path, memory: int) -> Learner:
     # Before measuring what is held: the code a learner needs is part of it.
-    registry.prepare(plan.learner)
+    registry.prepare(plan.learner, feed.dataset.dtype)
     return registry.make(_setup(plan, feed, folder, Place(), alone(memory, resident())))
 
 
