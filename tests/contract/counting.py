@@ -111,7 +111,7 @@ def make(setup: Setup) -> Counting:
     return Counting(setup)
 
 
-def prepare(section: Section) -> None:
+def prepare(section: Section, dtype: object = None) -> None:
     if section.fault == "prepare-refuse":
         raise DataError("cannot prepare")
     if section.fault == "prepare-bug":

@@ -60,3 +60,12 @@ def test_without_datasets_the_message_says_what_to_install(tmp_path: Path, monke
 
     with pytest.raises(DataError, match=r"needs the package datasets; install it with: pip install 'headway\[hub\]'"):
         hub_records(tmp_path, "hf://owner/name")
+
+
+def test_a_folder_named_datasets_is_not_taken_for_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "datasets").mkdir()
+    monkeypatch.delitem(sys.modules, "datasets", raising=False)
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+
+    with pytest.raises(DataError, match="needs the package datasets"):
+        hub_records(tmp_path, "hf://wikitext")

@@ -37,12 +37,7 @@ def _absent(value: object, column: str, place: str) -> str:
 
 
 def _batches(address: Address, column: str, name: str) -> Iterator[dict[str, list[Any]]]:
-    try:
-        # Optional, so type checkers cannot count on it either.
-        datasets: Any = import_module("datasets")
-        hub_error: Any = import_module("huggingface_hub.errors").HfHubHTTPError
-    except ModuleNotFoundError as cause:
-        raise DataError(f"{name} needs the package datasets; install it with: pip install 'headway[hub]'") from cause
+    datasets, hub_error = _library(name)
     try:
         stream = datasets.load_dataset(
             address.name, address.config, split=address.split, revision=address.revision, streaming=True
@@ -53,3 +48,15 @@ def _batches(address: Address, column: str, name: str) -> Iterator[dict[str, lis
         yield from stream.iter(batch_size=_ROWS)
     except (OSError, ValueError, hub_error, datasets.exceptions.DatasetsError) as cause:
         raise DataError(f"{name} cannot be streamed ({cause}); check its name, split and the network") from cause
+
+
+def _library(name: str) -> tuple[Any, Any]:
+    """The package and the error of its transport; both optional, so type checkers cannot count on them either."""
+    try:
+        datasets: Any = import_module("datasets")
+        # A folder named datasets, such as the one our own datasets lie in, imports as an empty package.
+        if datasets.__file__ is None:
+            raise ModuleNotFoundError("datasets")
+        return datasets, import_module("huggingface_hub.errors").HfHubHTTPError
+    except ModuleNotFoundError as cause:
+        raise DataError(f"{name} needs the package datasets; install it with: pip install 'headway[hub]'") from cause

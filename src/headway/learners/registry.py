@@ -20,9 +20,9 @@ def make(setup: Setup) -> Learner:
     return _module(setup.section.kind).make(setup)
 
 
-def prepare(section: Any) -> None:
-    """Load and compile what a learner of this section needs, so that processes forked later share it."""
-    _module(section.kind).prepare(section)
+def prepare(section: Any, dtype: Any = None) -> None:
+    """Load and compile what a learner of this section needs for tokens of a type, once that is known."""
+    _module(section.kind).prepare(section, dtype)
 
 
 def _module(kind: str) -> Any:

@@ -40,32 +40,38 @@ def fitted(offered: Means, feed: Feed) -> Means:
 def early(plan: Plan) -> Servant | None:
     """A fork server that loads what workers need while the dataset is still being made; None for one worker."""
     offered = means(plan.workers, plan.memory)
-    if offered.workers == 1:
-        return None
-    return Servant(Prepare(registry.prepare, plan.learner), workers=offered.workers)
+    return None if offered.workers == 1 else _servant(plan, offered.workers)
 
 
 def gather(plan: Plan, feed: Feed, folder: Path, means: Means, *, servant: Servant | None) -> Learner:
-    """The learner of a plan, ready to restore and step; the servant serves it, or is let go."""
-    if means.workers > 1 and servant is not None:
-        return _pool(plan, feed, folder, means, servant)
+    """The learner of a plan, ready to restore and step; a fork server that was started early serves it, or is let go."""
+    if means.workers > 1:
+        return _pool(plan, feed, folder, means, servant or _servant(plan, means.workers))
     if servant is not None:
         servant.close()
     return _alone(plan, feed, folder, means.memory)
 
 
+def _servant(plan: Plan, workers: int) -> Servant:
+    return Servant(Prepare(registry.prepare, plan.learner), workers=workers)
+
+
 def _alone(plan: Plan, feed: Feed, folder: Path, memory: int) -> Learner:
     # Before measuring what is held: the code a learner needs is part of it.
-    registry.prepare(plan.learner)
+    registry.prepare(plan.learner, feed.dataset.dtype)
     return registry.make(_setup(plan, feed, folder, Place(), alone(memory, resident())))
 
 
 def _pool(plan: Plan, feed: Feed, folder: Path, means: Means, servant: Servant) -> Pool:
-    servant.begin(Job(registry.make, plan.learner, feed.spec(), folder.absolute(), means.workers))
-    place = Place(rank=0, world=means.workers + 1)
-    head = merging(registry.make(_setup(plan, feed, folder, place, for_head(means.memory))))
-    servant.ready()
-    return Pool(head, servant, memory=means.memory)
+    try:
+        servant.begin(Job(registry.make, plan.learner, feed.spec(), folder.absolute(), means.workers))
+        place = Place(rank=0, world=means.workers + 1)
+        head = merging(registry.make(_setup(plan, feed, folder, place, for_head(means.memory))))
+        servant.ready()
+        return Pool(head, servant, memory=means.memory)
+    except BaseException:
+        servant.close()
+        raise
 
 
 def merging(learner: Learner) -> MergeLearner:

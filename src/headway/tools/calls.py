@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 
 from headway.data.config import DataSection
 from headway.data.segment import segments
-from headway.durable import read_json, replace_json, write_errors
+from headway.durable import replace_json, write_errors
 from headway.errors import DataError, PlanError
 from headway.learners.patterns.config import Section
 from headway.plan.plan import Plan, RunSection
@@ -134,11 +134,11 @@ def _run(call: Call, plan: Plan, listeners: "tuple[Listener, ...]") -> "RunResul
 
 def _check_same(before: Path, plan: Plan) -> None:
     from headway.plan.fingerprint import check_resume, resolved
-    from headway.run.folders import RESOLVED
+    from headway.run.folders import PLAN_KEYS, RESOLVED, read_note
     from headway.run.train import plan_kinds
 
     try:
-        check_resume(read_json(before / RESOLVED), resolved(plan), plan_kinds())
+        check_resume(read_note(before / RESOLVED, keys=PLAN_KEYS), resolved(plan), plan_kinds())
     except PlanError as cause:
         raise PlanError(
             f"{before} was begun with other arguments; give the same ones, or resume_from_checkpoint=False",
@@ -156,7 +156,7 @@ def _add(call: Call, result: "RunResult") -> None:
             replace_json(path, {"id": uuid.uuid4().hex})
     label = call.corpus.label
     author = "Unknown" if call.split == "simple" else label
-    call.learner.add(result.folder, once=read_json(path)["id"], origin=Origin(label, author))
+    call.learner.add(result.folder, once=read_note(path, keys={"id"})["id"], origin=Origin(label, author))
 
 
 def _leave(result: "RunResult") -> NoReturn:

@@ -5,9 +5,9 @@ Keys are hashes, so ranges of equal width hold about equally many rows and memor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
-from concurrent.futures import CancelledError
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterator, Sequence, Set
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from headway.learners.patterns.runs import WIDE, RunFile, RunReader, RunWriter
@@ -50,11 +50,21 @@ def compact(
         draft = folder / f"compact{suffix}{DRAFT}"
         largest = _largest(readers, rows=rows)
         writer = RunWriter(draft, level=level, dtype=readers[0].dtype, largest=largest)
-        for part in merged(readers, rows=rows):
-            if stop():
-                raise CancelledError
-            writer.write(part)
+        with closing(_ahead(merged(readers, rows=rows))) as parts:
+            for part in parts:
+                if stop():
+                    raise CancelledError
+                writer.write(part)
         return writer.close_by_content(suffix=suffix, taken=taken)
+
+
+def _ahead(parts: Iterator[Tally]) -> Generator[Tally]:
+    """Each part while a thread makes the next one; merging and writing take about equally long."""
+    with ThreadPoolExecutor(1, thread_name_prefix="headway-merge") as thread:
+        coming = thread.submit(next, parts, None)
+        while (part := coming.result()) is not None:
+            coming = thread.submit(next, parts, None)
+            yield part
 
 
 def _largest(readers: Sequence[RunReader], *, rows: int) -> int:

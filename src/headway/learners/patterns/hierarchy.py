@@ -20,7 +20,7 @@ from headway.learners.patterns.config import Section
 from headway.learners.patterns.marks import sentence_marks
 from headway.learners.patterns.namer import Namer, blank_digests, keys_of, parent_digests
 from headway.learners.patterns.still import still
-from headway.learners.patterns.tally import Keys, Offsets, Symbols
+from headway.learners.patterns.tally import Keys, Offsets, Rows, Symbols
 
 _NO_MARKS: NDArray[np.uint8] = np.zeros(0, np.uint8)
 
@@ -51,6 +51,10 @@ class Learned:
     def bytes(self) -> int:
         """Memory held; the symbols above level 0 are the keys of the level below and cost nothing."""
         return self.keys.nbytes + self.starts.nbytes + self.lengths.nbytes
+
+    def rows(self) -> Rows:
+        """The patterns as rows to add up."""
+        return Rows(self.keys, self.starts, self.lengths, self.symbols)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from headway.learners.patterns.manifest import (
 from headway.learners.patterns.naming import UNICODE_VERSION
 from headway.learners.patterns.runs import check_size
 from headway.learners.patterns.spool import KEPT, Spool
+from headway.learners.patterns.tally import add_up
 from headway.lock import Lock
 from headway.plan.values import Position
 
@@ -180,17 +181,18 @@ def make(setup: Setup) -> PatternLearner:
     return PatternLearner(setup)
 
 
-def prepare(section: Section) -> None:
-    """Compile every kernel this section uses, or load it from the cache of an earlier process."""
+def prepare(section: Section, dtype: Any = None) -> None:
+    """Compile every kernel that learning tokens of a type needs, or load it from the cache of an earlier process.
+
+    Before the type is known, most vocabularies fit 16 bits.
+    """
     vocabulary = Vocabulary([*"abcdefgh", "."], "words")
-    for dtype in (np.uint16, np.uint32):
-        hierarchy = Hierarchy(section, vocabulary, tokenizer="words", unit_patterns=1 << 12)
-        ids = np.tile(np.arange(9, dtype=dtype), 2000)
-        # As a Dataset hands them out: the compiled code depends on it.
-        ids.flags.writeable = False
-        bounds = np.array([0, len(ids)], np.int64)
-        for _ in hierarchy.learn(ids, bounds, bounds, numbers=np.zeros(1, np.int64)):
-            pass
+    hierarchy = Hierarchy(section, vocabulary, tokenizer="words", unit_patterns=1 << 12)
+    ids = np.tile(np.arange(9, dtype=np.uint16 if dtype is None else dtype), 2000)
+    bounds = np.array([0, len(ids)], np.int64)
+    for unit in hierarchy.learn(ids, bounds, bounds, numbers=np.zeros(1, np.int64)):
+        for level in unit:
+            add_up([level.rows()])
 
 
 def identity_of(section: Section, vocabulary: Vocabulary, tokenizer: str) -> Identity:

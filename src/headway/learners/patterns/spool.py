@@ -94,7 +94,7 @@ class Spool:
         with write_errors(self._folder, kept=KEPT):
             for level, units in enumerate(pending):
                 if units:
-                    self._runs.append(self._write(map(_rows, units), level, f"{self._stem}.L{level}.arrow"))
+                    self._runs.append(self._write((unit.rows() for unit in units), level, f"{self._stem}.L{level}.arrow"))
                 if units and self._notes:
                     self._noted.append(self._write(map(_notes, units), level, f"{self._stem}.N{level}.arrow"))
 
@@ -110,10 +110,6 @@ class Spool:
     def _settle(self, writer: RunWriter, name: str) -> RunFile:
         with write_errors(self._folder, kept=KEPT):
             return writer.close(name=name)
-
-
-def _rows(unit: Learned) -> Rows:
-    return Rows(unit.keys, unit.starts, unit.lengths, unit.symbols)
 
 
 def _notes(unit: Learned) -> Rows:

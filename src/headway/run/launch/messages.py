@@ -15,9 +15,12 @@ Wire = Connection
 
 @dataclass(frozen=True, slots=True)
 class Prepare:
-    """What the server loads before it knows the job; `prepare` is a function of an importable module."""
+    """What the server loads before it knows the job; `prepare` is a function of an importable module.
 
-    prepare: Callable[[Any], None] | None
+    It is called with the section, and again with the section and the type of the tokens when the job is known.
+    """
+
+    prepare: Callable[..., None] | None
     section: Any
 
 

@@ -34,9 +34,11 @@ def main(control: int, workers: Sequence[int]) -> None:
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return
     except HeadwayError as error:
-        wire.send(Refused.of(error))
+        with suppress(OSError):
+            wire.send(Refused.of(error))
     except Exception:  # noqa: BLE001 - the outermost frame: the pool's owner shows it
-        wire.send(Broken(traceback.format_exc()))
+        with suppress(OSError):
+            wire.send(Broken(traceback.format_exc()))
     finally:
         server.close()
 
@@ -56,6 +58,8 @@ class Server:
             early.prepare(early.section)
         job: Job = self._next()
         feed = Feed.from_spec(job.feed)
+        if early.prepare is not None:
+            early.prepare(early.section, feed.dataset.dtype)
         # Laid out here, so that the offsets of a large dataset exist once and not once per worker.
         feed.total_batches  # noqa: B018
         # Collected and frozen: otherwise the first collection in each worker would copy every page it shares.

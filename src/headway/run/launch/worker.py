@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import traceback
+from contextlib import suppress
 from typing import Any
 
 from headway.durable import write_errors
@@ -27,9 +28,11 @@ def work(wire: Wire, job: Job, feed: Feed, *, rank: int, server: int) -> int:
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return 0
     except HeadwayError as error:
-        wire.send(Refused.of(error))
+        with suppress(OSError):
+            wire.send(Refused.of(error))
     except Exception:  # noqa: BLE001 - the outermost frame: the pool's owner shows it
-        wire.send(Broken(traceback.format_exc()))
+        with suppress(OSError):
+            wire.send(Broken(traceback.format_exc()))
     return 1
 
 
