@@ -44,7 +44,7 @@ def early(plan: Plan) -> Servant | None:
 
 
 def gather(plan: Plan, feed: Feed, folder: Path, means: Means, *, servant: Servant | None) -> Learner:
-    """The learner of a plan, ready to restore and step; a fork server that was started early serves it, or is let go."""
+    """The learner of a plan, ready to restore and step; a fork server started early serves it, or is let go."""
     if means.workers > 1:
         return _pool(plan, feed, folder, means, servant or _servant(plan, means.workers))
     if servant is not None:

@@ -148,6 +148,7 @@ def _check_same(before: Path, plan: Plan) -> None:
 
 def _add(call: Call, result: "RunResult") -> None:
     from headway.learners.patterns.manifest import Origin
+    from headway.run.folders import read_note
 
     path = result.folder / _ID
     with write_errors(path, kept="the finished run is safe; repeat the call with resume_from_checkpoint=True"):

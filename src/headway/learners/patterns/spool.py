@@ -94,7 +94,9 @@ class Spool:
         with write_errors(self._folder, kept=KEPT):
             for level, units in enumerate(pending):
                 if units:
-                    self._runs.append(self._write((unit.rows() for unit in units), level, f"{self._stem}.L{level}.arrow"))
+                    self._runs.append(
+                        self._write((unit.rows() for unit in units), level, f"{self._stem}.L{level}.arrow")
+                    )
                 if units and self._notes:
                     self._noted.append(self._write(map(_notes, units), level, f"{self._stem}.N{level}.arrow"))
 
