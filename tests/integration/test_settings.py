@@ -148,3 +148,29 @@ def test_the_engine_asked_for_is_the_one_that_works(tmp_path: Path, engine: Lite
 
     assert dataset.report is not None
     assert dataset.report.engine == engine
+
+
+def test_a_finished_run_leaves_nothing_that_its_manifest_does_not_name(train: Train) -> None:
+    done = train(*_EACH, "learner.compact_after=2")
+
+    assert done.memory.verify().problems == []
+
+
+def test_a_limit_below_what_is_learned_already_is_refused(tmp_path: Path, train: Train) -> None:
+    first = train(*_EACH)
+    record = first.result.folder / "record.jsonl"
+    # As a crash after the last save leaves it: not finished, all of it saved.
+    kept = [line for line in record.read_text().splitlines() if json.loads(line)["event"] != "finished"]
+    record.write_text("\n".join(kept) + "\n")
+
+    with pytest.raises(headway.RunError, match="has learned more documents than"):
+        headway.train(
+            tmp_path / "plan.toml",
+            overrides=(*_EACH, "run.documents=7"),
+            runs_dir=tmp_path / "runs",
+            datasets_dir=tmp_path / "datasets",
+            mode="resume",
+            listeners=(),
+        )
+
+    assert headway.open_memory(first.result.folder).manifest.documents == len(DOCUMENTS)

@@ -26,6 +26,7 @@ class Run:
         self.position: Position | None = None
         self.began_at = Position.START
         self.dead_end: Position | None = None
+        self.beyond: Position | None = None
         self._next_plan: tuple[dict[str, Any], Path | None] | None = None
         self._clock = clock
         self._saved = clock()
@@ -45,6 +46,11 @@ class Run:
             raise RunError(
                 f"{self.folder} ended inside a batch, at its limit of documents; with other limits it cannot be "
                 "continued exactly. Restore run.documents and run.epochs, or start a new run with --new"
+            )
+        if self.beyond is not None and position >= self.beyond:
+            raise RunError(
+                f"{self.folder} has learned more documents than run.documents and run.epochs allow now; what is "
+                "learned stays. Raise the limits to continue, or start a new run with --new"
             )
         if self._next_plan is not None:
             self._put_plan(*self._next_plan)

@@ -50,7 +50,7 @@ def session(
     """Train a locked run on its dataset until it is complete or stopped."""
     feed = feed_of(run.plan.run, dataset)
     run.claim_dataset(dataset.key, dataset.folder)
-    run.dead_end = _dead_end(run.folder, feed)
+    run.dead_end, run.beyond = _dead_end(run.folder, feed), _beyond(run.folder, feed)
     run.write_plan(resolved(run.plan), beginning.plan_file)
     with _Scene(run, feed, beginning, listeners) as scene:
         return scene.play(servant)
@@ -189,14 +189,27 @@ def feed_of(section: RunSection, dataset: Dataset) -> Feed:
 
 def _dead_end(folder: Path, feed: Feed) -> Position | None:
     """Where the run may have ended inside a batch under limits that are no longer the plan's."""
+    before = _before(folder, feed)
+    return before.end if before is not None and before.cut else None
+
+
+def _beyond(folder: Path, feed: Feed) -> Position | None:
+    """The first position at which more is learned than limits allow that are new since the run was last at work."""
+    if _before(folder, feed) is None:
+        return None
+    # A limit inside a batch ends after it in number, but has seen less of it than a run without that limit.
+    return feed.end if feed.cut else replace(feed.end, batch=feed.end.batch + 1)
+
+
+def _before(folder: Path, feed: Feed) -> Feed | None:
+    """The feed under the limits of the last session; None when they are those of the plan."""
     path = folder / RESOLVED
     if not path.is_file():
         return None
     old = read_note(path, keys=PLAN_KEYS)["run"]
     if (old["epochs"], old["documents"]) == (feed.epochs, feed.documents):
         return None
-    before = replace(feed, epochs=old["epochs"], documents=old["documents"])
-    return before.end if before.cut else None
+    return replace(feed, epochs=old["epochs"], documents=old["documents"])
 
 
 def _versions() -> dict[str, str]:

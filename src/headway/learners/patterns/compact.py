@@ -50,12 +50,16 @@ def compact(
         draft = folder / f"compact{suffix}{DRAFT}"
         largest = _largest(readers, rows=rows)
         writer = RunWriter(draft, level=level, dtype=readers[0].dtype, largest=largest)
-        with closing(_ahead(merged(readers, rows=rows))) as parts:
-            for part in parts:
-                if stop():
-                    raise CancelledError
-                writer.write(part)
-        return writer.close_by_content(suffix=suffix, taken=taken)
+        try:
+            with closing(_ahead(merged(readers, rows=rows))) as parts:
+                for part in parts:
+                    if stop():
+                        raise CancelledError
+                    writer.write(part)
+            return writer.close_by_content(suffix=suffix, taken=taken)
+        except BaseException:
+            writer.discard()
+            raise
 
 
 def _ahead(parts: Iterator[Tally]) -> Generator[Tally]:

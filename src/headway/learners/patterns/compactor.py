@@ -74,12 +74,22 @@ def run_merges(
 ) -> list[Merge]:
     """Merge each group into one durable run that no manifest names yet; `CancelledError` when told to stop."""
     merges: list[Merge] = []
-    with write_errors(folder, kept=_KEPT):
-        for sources in work:
-            names = taken | {merge.result.file for merge in merges}
-            merges.append(Merge(tuple(sources), compact(folder, sources, taken=names, rows=rows, stop=stop)))
-        sync_folder(folder)
+    try:
+        with write_errors(folder, kept=_KEPT):
+            for sources in work:
+                names = taken | {merge.result.file for merge in merges}
+                merges.append(Merge(tuple(sources), compact(folder, sources, taken=names, rows=rows, stop=stop)))
+            sync_folder(folder)
+    except BaseException:
+        _forget(folder, merges)
+        raise
     return merges
+
+
+def _forget(folder: Path, merges: Iterable[Merge]) -> None:
+    """Remove what merges made and no manifest named."""
+    for merge in merges:
+        (folder / merge.result.file).unlink(missing_ok=True)
 
 
 class Compactor:
@@ -113,7 +123,7 @@ class Compactor:
     def discard(self, adopted: Adopted) -> None:
         """Remove the files that an adopted compaction replaced."""
         for name in adopted.obsolete:
-            (self._folder / name).unlink()
+            (self._folder / name).unlink(missing_ok=True)
 
     def wait(self) -> None:
         """Let a compaction under way come to its end."""
@@ -121,6 +131,9 @@ class Compactor:
             self._running.exception()
 
     def close(self) -> None:
-        """Stop the thread where it is; what it made and nobody adopted is an orphan."""
+        """Stop the thread where it is, and remove what it made and nobody adopted."""
         self._stop.set()
         self._thread.shutdown(wait=True, cancel_futures=True)
+        running, self._running = self._running, None
+        if running is not None and not running.cancelled() and running.exception() is None:
+            _forget(self._folder, running.result())

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from headway.data.vocabulary import Vocabulary
-from headway.durable import replace_json, write_errors
+from headway.durable import replace_json, sync_folder, write_errors
 from headway.errors import MemoryDamage, RunError
 from headway.feed.batch import Batch
 from headway.learners.base import Metrics, Part, Setup
@@ -135,6 +135,8 @@ class PatternLearner:
                 f"{self._folder / NAME} is missing, but there was a memory; "
                 "restore it from a copy, or start a new run with --new"
             )
+        # The folder's own name first: what is saved in a folder that is gone after a power failure is lost.
+        sync_folder(self._folder.parent)
         nothing = self._manifest.with_parts([])
         nothing.write(self._folder)
         return nothing

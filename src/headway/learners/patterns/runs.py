@@ -21,10 +21,12 @@ from pyarrow import ipc
 from xxhash import xxh3_128
 
 from headway.durable import checksum
-from headway.errors import MemoryDamage
+from headway.errors import MemoryDamage, RunError
 from headway.learners.patterns.tally import Keys, Offsets, Symbols, Tally, empty, gather, join
 
 BATCH_ROWS = 1 << 18
+# Arrow's lists count their items with 31 bits.
+_MOST_SYMBOLS = 1 << 31
 WIDE = 1 << 32
 
 
@@ -128,6 +130,11 @@ class RunWriter:
         self._writer.close()
         self._file.close()
 
+    def discard(self) -> None:
+        """Remove what was written."""
+        self._file.close()
+        self._path.unlink(missing_ok=True)
+
     def close(self, *, name: str) -> RunFile:
         """Make the file durable under its final name."""
         return self._finish(lambda _: name)
@@ -153,6 +160,11 @@ class RunWriter:
 
     def _put(self, patterns: Tally) -> None:
         key, counts, symbols = self._schema
+        if patterns.offsets[-1] >= _MOST_SYMBOLS:
+            raise RunError(
+                f"{len(patterns)} patterns hold {patterns.offsets[-1]} symbols together, more than a run file keeps; "
+                "use smaller widths"
+            )
         columns = [
             pa.array(patterns.keys, key.type),
             pa.array(patterns.counts.astype(counts.type.to_pandas_dtype()), counts.type),
