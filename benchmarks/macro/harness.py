@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import statistics
 import subprocess
 import sys
@@ -107,10 +108,11 @@ class Result:
         return [one["tokens"] / one[seconds] for one in self.repetitions if one["variant"] == variant]
 
     def write(self, folder: Path) -> Path:
-        """Keep every repetition."""
+        """Keep every repetition, but not where on this machine it was made."""
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{self.name}.json"
-        path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+        text = re.sub(r'"/[^"]*/macro-[^/"]+/', '"', json.dumps(asdict(self), indent=1))
+        path.write_text(text + "\n", encoding="utf-8")
         return path
 
 
