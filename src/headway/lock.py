@@ -46,6 +46,7 @@ class Lock:
             self._take(self._descriptor)
             self._sign(self._descriptor, Holder(os.getpid(), socket.gethostname(), clock(), doing))
         except BaseException:
+            # A lock that was not taken in full must not be held; the cause goes on.
             self.close()
             raise
 

@@ -29,7 +29,7 @@ from headway.errors import DataError
 __all__ = ["BuildProgress", "BuildReport", "BuildStopped", "build"]
 
 SHARD_BYTES = 8 << 20
-# Measured with the GPT-2 tokenizer at full speed: interpreter, numpy, engine and its cache, one block of text.
+# An estimate for the GPT-2 tokenizer: interpreter, numpy, engine and its cache, one block of text.
 WORKER_BYTES = 150 << 20
 _WAIT_SECONDS = 0.1
 

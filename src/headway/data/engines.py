@@ -207,6 +207,7 @@ def engine_errors(engine: str, blueprint: Blueprint) -> Generator[None]:
     except (TokenizerError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as cause:
+        # Engines are foreign code: a panic of a Rust extension is a BaseException, not an Exception.
         message = f"the tokenizer engine {engine} failed on {blueprint.name}: {cause or type(cause).__name__}"
         raise TokenizerError(f"{message}; choose another with data.engine") from cause
 

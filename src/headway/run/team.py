@@ -70,6 +70,7 @@ def _pool(plan: Plan, feed: Feed, folder: Path, means: Means, servant: Servant) 
         servant.ready()
         return Pool(head, servant, memory=means.memory)
     except BaseException:
+        # However it ends, no process may stay behind; the cause goes on.
         servant.close()
         raise
 

@@ -58,6 +58,7 @@ def compact(
                     writer.write(part)
             return writer.close_by_content(suffix=suffix, taken=taken)
         except BaseException:
+            # However it ends, a draft that nobody will finish must not stay; the cause goes on.
             writer.discard()
             raise
 

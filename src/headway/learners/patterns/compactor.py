@@ -81,6 +81,7 @@ def run_merges(
                 merges.append(Merge(tuple(sources), compact(folder, sources, taken=names, rows=rows, stop=stop)))
             sync_folder(folder)
     except BaseException:
+        # However it ends, what no manifest will name must not stay; the cause goes on.
         _forget(folder, merges)
         raise
     return merges

@@ -8,7 +8,7 @@ from annotated_types import Ge, Le, Len
 from headway.data.config import DataSection
 from headway.plan.section import FREE
 
-# Far beyond any use, and far below where the sums of the kernels would overflow.
+# Far beyond any use; what a run file can hold of long patterns is checked where it is written.
 WIDEST = 1 << 20
 
 
