@@ -33,7 +33,8 @@ $(VENV)/developing: $(VENV)/running
 	@touch $@
 
 demo: $(VENV)/running ## train on the bundled corpus and show what was learned
-	@echo "the first run compiles the kernels, which takes up to a minute; later runs start in seconds"
+	@find src/headway -path '*/__pycache__/kernels-*' -name '*.nbi' | grep -q . || \
+		echo "the first run compiles the kernels, which takes up to a minute; later runs start in seconds"
 	@$(BIN)/headway train examples/demo.toml --new
 	@echo "  (headway is $(BIN)/headway; put it on your path with: source $(BIN)/activate)"
 

@@ -32,6 +32,17 @@ PLAN = (
 
 
 @dataclass(frozen=True)
+class Good:
+    """A plan and files with which nothing is wrong."""
+
+    plan: str
+    files: tuple[tuple[str, bytes], ...]
+
+
+_PATTERNS = Good(PLAN, (("corpus.jsonl", GOOD.encode()),))
+
+
+@dataclass(frozen=True)
 class Case:
     """A mistake: what is made wrong in a folder with a good plan and corpus, the command, and what it must say."""
 
@@ -44,17 +55,17 @@ class Case:
     """Texts of the good plan and what stands there instead."""
     before: Callable[[Path], None] | None = None
     during: Callable[[Path], ExitStack] | None = None
+    good: Good = _PATTERNS
 
 
 def lay_out(case: Case, folder: Path) -> None:
     """Make the folder that a case needs."""
-    text = PLAN
+    text = case.good.plan
     for old, new in case.plan:
         assert old in text
         text = text.replace(old, new)
     (folder / "plan.toml").write_text(text)
-    (folder / "corpus.jsonl").write_text(GOOD)
-    for name, content in case.files:
+    for name, content in (*case.good.files, *case.files):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
@@ -84,11 +95,11 @@ def _plan_folder(folder: Path) -> None:
     (folder / "plan.toml").mkdir()
 
 
-def _trained(folder: Path) -> None:
+def trained(folder: Path) -> None:
     headway(folder, "train", "plan.toml", "--quiet")
 
 
-def _interrupted(folder: Path) -> None:
+def interrupted(folder: Path) -> None:
     """A run that ended in the middle, saved."""
     with subprocess.Popen(
         [*COMMAND, "train", "plan.toml", "--json", "--set", "run.save_every=0", "--set", "run.epochs=100000"],
@@ -104,11 +115,11 @@ def _interrupted(folder: Path) -> None:
 
 
 def _interrupted_then_changed(folder: Path) -> None:
-    _interrupted(folder)
+    interrupted(folder)
     (folder / "corpus.jsonl").write_text(GOOD + '{"text": "one more line for the corpus"}\n')
 
 
-def _training(folder: Path) -> ExitStack:
+def training(folder: Path) -> ExitStack:
     """Another process that trains in the same folder."""
     stack = ExitStack()
     process = stack.enter_context(
@@ -157,7 +168,7 @@ CASES = (
         (
             "3 problems",
             r"learner\.widhts: unknown key; did you mean 'widths'",
-            r"run\.batch_tokens: .*1024",
+            r"run\.batch_tokens: .*64",
             "worker: unknown key",
         ),
         plan=(("widths", "widhts"), ("batch_tokens = 1024", "batch_tokens = 7"), ("workers", "worker")),
@@ -273,23 +284,23 @@ CASES = (
         ("/proc/sets", "choose another folder"),
         ("train", "plan.toml", "--datasets-dir", "/proc/sets"),
     ),
-    Case("two runs on one directory", (r"process \d+ on", "training", "plan-001", "kill", "--new"), during=_training),
+    Case("two runs on one directory", (r"process \d+ on", "training", "plan-001", "kill", "--new"), during=training),
     Case(
         "compaction during training",
         (r"process \d+ on", "training", "kill"),
         ("memory", "compact", "runs/plan-001"),
-        during=_training,
+        during=training,
     ),
     Case("--resume without a run", ("no run of 'plan'", "--resume"), ("train", "plan.toml", "--resume")),
     Case(
         "fixed field changed on resume",
         (r"learner\.widths", r"\[5, 7\]", r"\[5, 6\]", "--new"),
         ("train", "plan.toml", "--resume", "--set", "run.epochs=100000", "--set", "learner.widths=[5,6]"),
-        before=_interrupted,
+        before=interrupted,
     ),
     Case(
         "sources changed on resume",
-        ("content has changed", "--new"),
+        ("other content in corpus.jsonl", "--new"),
         ("train", "plan.toml", "--resume", "--set", "run.epochs=100000"),
         before=_interrupted_then_changed,
     ),
@@ -304,22 +315,22 @@ CASES = (
         "no such pattern",
         ("there is no pattern", "headway memory top"),
         ("memory", "show", "0" * 40, "runs/plan-001"),
-        before=_trained,
+        before=trained,
     ),
     Case(
         "no pattern name",
         ("not a pattern name", "40 hex digits"),
         ("memory", "show", "cat", "runs/plan-001"),
-        before=_trained,
+        before=trained,
     ),
-    Case("no such level", ("level 7", "0 to 1"), ("memory", "top", "--level", "7", "runs/plan-001"), before=_trained),
+    Case("no such level", ("level 7", "0 to 1"), ("memory", "top", "--level", "7", "runs/plan-001"), before=trained),
     Case(
         "export onto a folder",
         ("runs", "is a folder"),
         ("memory", "export", "--format", "csv", "--output", "runs", "runs/plan-001"),
-        before=_trained,
+        before=trained,
     ),
-    Case("no such run", ("no run 'plan-007'", "plan-001"), ("runs", "show", "plan-007"), before=_trained),
+    Case("no such run", ("no run 'plan-007'", "plan-001"), ("runs", "show", "plan-007"), before=trained),
 )
 
 
@@ -350,13 +361,16 @@ def large(folder: Path, megabytes: int = 200) -> str:
 
 def main() -> None:
     """Run the command line."""
+    # Its cases are of the kind defined here.
+    import bad_poems
+
     parser = argparse.ArgumentParser(description="show what headway says to wrong input")
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these cases (default: all)")
     parser.add_argument("--large", action="store_true", help="also a document of 200 MB on one line")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="bad-input-") as name:
         folder = Path(name)
-        for case in CASES:
+        for case in (*CASES, *bad_poems.CASES):
             if options.names and case.name not in options.names:
                 continue
             shutil.rmtree(folder)

@@ -1,7 +1,8 @@
 """Checks that the documentation speaks of what is there: python scripts/check_docs.py.
 
 Every `headway ...` command parses, every `make ...` target exists, every relative link leads somewhere, every plan
-in TOML is valid, every Python example names what the package has, and the guide describes every setting.
+in TOML is valid, in pages and in `examples`, every Python example names what the package has, and the guide of each
+kind of learner describes every setting of its plans, with the default it has.
 """
 
 import ast
@@ -10,21 +11,27 @@ import re
 import shlex
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from io import StringIO
 from pathlib import Path
+from typing import Any, get_args
 
 from headway.cli import main as cli
 from headway.errors import HeadwayError
 from headway.plan.load import plan_from
 from headway.plan.plan import plan_settings
-from headway.plan.section import settings
+from headway.plan.section import Parsed, Setting, settings
 from headway.run.train import plan_kinds
 
 PROJECT = Path(__file__).resolve().parent.parent
-GUIDE = PROJECT / "docs" / "guides" / "train-a-memory.md"
+GUIDES = {
+    "patterns": PROJECT / "docs" / "guides" / "train-a-memory.md",
+    "autoencoder": PROJECT / "docs" / "guides" / "autoencoder.md",
+}
+ROW = re.compile(r"^\| `([\w.]+)` \| ([^|]*) \|", re.MULTILINE)
+CODE = re.compile(r"`([^`]+)`")
 PAGES = ("*.md", "changelog.d/*.md", "docs/**/*.md", "examples/**/*.md", "benchmarks/**/*.md")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`((?:headway|make) [^`\n]+)`")
@@ -63,7 +70,11 @@ def main() -> int:
     paths = sorted({path for pattern in PAGES for path in PROJECT.glob(pattern)})
     pages = [Page(path, path.read_text(encoding="utf-8")) for path in paths]
     problems = [f"{page.path.relative_to(PROJECT)}: {problem}" for page in pages for problem in mistakes(page)]
-    problems += [f"{GUIDE.relative_to(PROJECT)}: the setting {name} is not described" for name in undescribed()]
+    for path in sorted((PROJECT / "examples").glob("*.toml")):
+        if problem := _plan_problem(path.read_text(encoding="utf-8")):
+            problems.append(f"{path.relative_to(PROJECT)}: the plan is not valid: {problem}")
+    for kind, guide in GUIDES.items():
+        problems += [f"{guide.relative_to(PROJECT)}: {problem}" for problem in undescribed(kind, guide)]
     print("\n".join(problems) or f"documentation: {len(pages)} pages speak of what is there")
     return 1 if problems else 0
 
@@ -84,13 +95,46 @@ def mistakes(page: Page) -> Iterator[str]:
         yield from _python_problems(body)
 
 
-def undescribed() -> Iterator[str]:
-    """The settings that no line of the guide mentions."""
-    text = GUIDE.read_text(encoding="utf-8")
-    for name, setting in plan_settings(plan_kinds(), "patterns").items():
-        inner = settings(setting.section) if setting.section else {}
-        keys = [f"{name}.{key}" for key in inner] or [name]
-        yield from (key for key in keys if f"`{key}`" not in text)
+def undescribed(kind: str, guide: Path) -> Iterator[str]:
+    """The settings of a kind's plans that no line of its guide mentions, and defaults that are others."""
+    text = guide.read_text(encoding="utf-8")
+    # A name may head another table further down.
+    rows = dict(reversed(ROW.findall(text)))
+    usual: Mapping[str, Mapping[str, Any]] = getattr(plan_kinds().learners[kind], "usual", {})
+    for key, setting in _leaves(plan_settings(plan_kinds(), kind)):
+        section, _, name = key.partition(".")
+        default = usual.get(section, {}).get(name, setting.default)
+        if f"`{key}`" not in text:
+            yield f"the setting {key} is not described"
+        elif key in rows and key != "learner.kind" and default is not None and not setting.required:
+            shown = CODE.search(rows[key])
+            if shown is None or not _means(shown[1], default, setting):
+                yield f"the default of {key} is {default!r}, not {rows[key]}"
+
+
+def _leaves(known: Mapping[str, Setting], above: str = "") -> Iterator[tuple[str, Setting]]:
+    """Every setting by its dotted key, those of inner tables and of tables in a list included."""
+    for name, setting in known.items():
+        key = f"{above}{name}"
+        listed = next((each for each in get_args(setting.hint) if is_dataclass(each)), None)
+        inner = setting.section or listed
+        if setting.section is None:
+            yield key, setting
+        if isinstance(inner, type):
+            yield from _leaves(settings(inner), f"{key}.")
+
+
+def _means(shown: str, default: object, setting: Setting) -> bool:
+    """Whether a value in TOML is a setting's default."""
+    try:
+        value = tomllib.loads(f"value = {shown}")["value"]
+    except tomllib.TOMLDecodeError:
+        return False
+    parsed = next((each for each in getattr(setting.hint, "__metadata__", ()) if isinstance(each, Parsed)), None)
+    if parsed is not None and isinstance(value, str):
+        value = parsed.parse(value)
+    plain = [*default] if isinstance(default, tuple) else default
+    return value == plain and isinstance(value, bool) == isinstance(plain, bool)
 
 
 def _target_problem(words: list[str]) -> str | None:

@@ -25,10 +25,8 @@ batch_tokens = 1024
 HELP = f"""
 import sys
 from headway.cli.main import main
-try:
-    main(["--help"])
-except SystemExit:
-    print("loaded:", *[name for name in {HEAVY} if name in sys.modules])
+main(["--help"])
+print("loaded:", *[name for name in {HEAVY} if name in sys.modules])
 """
 
 

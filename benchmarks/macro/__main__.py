@@ -8,15 +8,20 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.macro.autoencoder import autoencoder_memory, autoencoder_skill, autoencoder_speed, checkpoint_stall
 from benchmarks.macro.bounds import eight, tenfold
 from benchmarks.macro.harness import LEAST_REPEATS, RESULTS, ROOT, Conditions, Result
-from benchmarks.macro.material import Corpus, corpus
+from benchmarks.macro.material import Corpus, corpus, nothing, verse
 from benchmarks.macro.speed import speed
 from benchmarks.macro.starts import first_use, help_time, resume
 from benchmarks.macro.storage import compaction, size
 from benchmarks.macro.table import show_table
+from benchmarks.macro.vectors import vectors
 
-EXPERIMENTS: dict[str, Callable[[Conditions, Corpus], Result]] = {
+Experiment = Callable[[Conditions, Corpus], Result]
+Material = Callable[[Path, int | None], Corpus]
+
+_OF_PROSE: dict[str, Experiment] = {
     "speed": speed,
     "tenfold": tenfold,
     "compaction": compaction,
@@ -25,6 +30,17 @@ EXPERIMENTS: dict[str, Callable[[Conditions, Corpus], Result]] = {
     "eight": eight,
     "help": help_time,
     "first_use": first_use,
+}
+_OF_VERSE: dict[str, Experiment] = {
+    "autoencoder_speed": autoencoder_speed,
+    "autoencoder_skill": autoencoder_skill,
+    "autoencoder_memory": autoencoder_memory,
+    "checkpoint_stall": checkpoint_stall,
+}
+EXPERIMENTS: dict[str, tuple[Experiment, Material]] = {
+    **{name: (experiment, corpus) for name, experiment in _OF_PROSE.items()},
+    "vectors": (vectors, nothing),
+    **{name: (experiment, verse) for name, experiment in _OF_VERSE.items()},
 }
 
 
@@ -36,11 +52,15 @@ def main() -> None:
     (ROOT / "build").mkdir(exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix="macro-", dir=options.scratch or ROOT / "build"))
     try:
-        material = corpus(scratch, options.megabytes)
-        conditions = Conditions(scratch, results, options.repeats, options.seed, options.megabytes, material.manifest)
+        loaded: dict[Material, Corpus] = {}
         for name in options.names or EXPERIMENTS:
             print(f"{name}", flush=True)
-            EXPERIMENTS[name](conditions, material).write(results)
+            experiment, load = EXPERIMENTS[name]
+            material = loaded[load] if load in loaded else loaded.setdefault(load, load(scratch, options.megabytes))
+            conditions = Conditions(
+                scratch, results, options.repeats, options.seed, options.megabytes, material.manifest
+            )
+            experiment(conditions, material).write(results)
     finally:
         shutil.rmtree(scratch)
     show_table(results)

@@ -13,6 +13,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from benchmarks.macro import child_autoencoder
+
 
 def train(given: dict[str, Any]) -> dict[str, Any]:
     """`headway.train` on a plan; the modules it needs are loaded before the clock starts."""
@@ -71,7 +73,7 @@ def plain(given: dict[str, Any]) -> dict[str, Any]:
     from headway.data.dataset import open_dataset
 
     dataset = open_dataset(Path(given["dataset"]), verify=False)
-    ids, starts, _ = dataset.read(slice(None))
+    ids, starts, *_ = dataset.read(slice(None))
     tokens, bounds = ids.tolist(), starts.tolist()
     documents = [tokens[low:high] for low, high in pairwise(bounds)]
     del ids, tokens
@@ -94,13 +96,14 @@ def flushes(given: dict[str, Any]) -> dict[str, Any]:
     """Learn a Dataset with so many saves at even distances, one run file per level each."""
     from headway.data.dataset import open_dataset
     from headway.feed.feed import Feed
+    from headway.feed.layouts import Whole
     from headway.learners.base import Setup
     from headway.learners.patterns.config import Section
     from headway.learners.patterns.learner import PatternLearner
     from headway.plan.values import Place, Position
 
     dataset = open_dataset(Path(given["dataset"]), verify=False)
-    feed = Feed(dataset, 1 << 20)
+    feed = Feed(Whole(dataset, 1 << 20))
     learner = PatternLearner(Setup(Section(compact_after=1000), dataset, Path(given["folder"]), Place(), 1 << 31))
     learner.restore(Path(given["folder"]))
     done, saved = 0, 0
@@ -181,6 +184,39 @@ def compacted(given: dict[str, Any]) -> dict[str, Any]:
     return {"seconds": seconds, "levels": levels, "files": files}
 
 
+def naive_vectors(given: dict[str, Any]) -> dict[str, Any]:
+    """The loop everybody writes."""
+    import numpy as np
+
+    began = perf_counter()
+    table: dict[str, Any] = {}
+    with Path(given["file"]).open(encoding="utf-8") as file:
+        for line in file:
+            word, *numbers = line.split()
+            table[word] = np.asarray(numbers, dtype=np.float32)
+    return {"seconds": perf_counter() - began, "rows": len(table)}
+
+
+def load_vectors(given: dict[str, Any]) -> dict[str, Any]:
+    """`load_vectors`, converting or opening, and one vector."""
+    from headway.data.vectors import convert
+
+    wanted = None
+    if given.get("wanted"):
+        step = given["rows"] // given["wanted"]
+        wanted = [f"w{i * step}" for i in range(given["wanted"])]
+    if "rows" in given:
+        # What is measured is loading, not the compiler's modules.
+        import headway.data.vectors.rows  # noqa: F401
+    before = _peak()
+    began = perf_counter()
+    asked = convert.Conversion(wanted=wanted)
+    vectors = convert.load_vectors(Path(given["file"]), cache=Path(given["cache"]), asked=asked)
+    one = vectors["w0"].copy()
+    seconds = perf_counter() - began
+    return {"seconds": seconds, "rows": len(vectors), "first": float(one[0]), "start_rss_bytes": before}
+
+
 def modules(given: dict[str, Any]) -> dict[str, Any]:
     """What `headway --help` imports, third-party packages by name."""
     from contextlib import redirect_stdout, suppress
@@ -199,7 +235,11 @@ def _peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-_VERBS = (train, tiktoken, plain, prepare, flushes, compact, duckdb, compacted, modules)
+_VERBS = (
+    *(train, tiktoken, plain, prepare, flushes, compact, duckdb, compacted, modules),
+    *(naive_vectors, load_vectors),
+    *child_autoencoder.VERBS,
+)
 
 if __name__ == "__main__":
     verb = {each.__name__: each for each in _VERBS}[sys.argv[1]]

@@ -37,6 +37,8 @@ _LIBRARIES = (
     "tiktoken",
     "duckdb",
     "xxhash",
+    "torch",
+    "safetensors",
 )
 _CHILD = [sys.executable, "-m", "benchmarks.macro.child"]
 

@@ -56,6 +56,19 @@ def corpus(scratch: Path, megabytes: int | None) -> Corpus:
     return Corpus((str(part),), {"first_megabytes": megabytes, "documents": documents, "of": manifest})
 
 
+def verse(scratch: Path, megabytes: int | None) -> Corpus:
+    """The verse that `benchmarks/verse.py` made; its vectors lie beside it."""
+    del scratch, megabytes
+    manifest = json.loads((CORPUS / "verse-manifest.json").read_text(encoding="utf-8"))
+    return Corpus(tuple(str(CORPUS / file["name"]) for file in manifest["files"]), manifest)
+
+
+def nothing(scratch: Path, megabytes: int | None) -> Corpus:
+    """For experiments that make what they work on."""
+    del scratch, megabytes
+    return Corpus((), {})
+
+
 def plan(material: Corpus, **learner: Any) -> dict[str, Any]:
     """A plan for the corpus as a mapping: GPT-2 tokens, whole documents, widths 5, 7, 9, everything else by default."""
     return {"name": "macro", "data": {"sources": list(material.files)}, "learner": {"kind": "patterns", **learner}}

@@ -13,6 +13,7 @@ import xxhash
 from headway.errors import DataError, RunError
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
+_TOO_MANY = {errno.EMFILE, errno.ENFILE}
 _DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
@@ -80,6 +81,9 @@ def write_errors(where: Path, *, kept: str) -> Generator[None]:
         if cause.errno == errno.EIO:
             advice = "look into the system's log, choose another disk"
             raise RunError(f"the disk at {where} fails ({os.strerror(errno.EIO)}); {kept}; {advice}") from cause
+        if cause.errno in _TOO_MANY:
+            advice = "allow this process more open files (ulimit -n), then continue"
+            raise RunError(f"too many files are open at once at {where}; {kept}; {advice}") from cause
         if cause.errno in _DENIED:
             advice = "change its permissions or choose another folder"
             raise RunError(f"cannot write to {where} ({os.strerror(cause.errno)}); {kept}; {advice}") from cause

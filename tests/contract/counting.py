@@ -8,19 +8,24 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 from uuid import uuid4
 
+from headway.data.dataset import Dataset
 from headway.durable import read_json, replace_json, write_errors
 from headway.errors import DataError, PlanError
 from headway.feed.batch import Batch
+from headway.feed.layouts import Layout, Whole
 from headway.learners.base import Setup
+from headway.plan.plan import Parallel, RunSection
 from headway.plan.values import Position
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
     """What a plan may say about counting; `fault` is what a test wants to go wrong, at batch `fault_at`."""
+
+    parallel: ClassVar[Parallel] = "merge"
 
     kind: Literal["counting"] = "counting"
     fault: str = ""
@@ -61,13 +66,17 @@ class Counting:
     def adopt(self, parts: Sequence[dict[str, Any]]) -> None:
         self.parts.extend(parts)
 
-    def save(self, folder: Path, position: Position) -> None:
+    def save(self, folder: Path, position: Position) -> Position:
         if self.unsaved:
             self.adopt([self.flush()])
         with write_errors(self.home, kept="counts saved before are safe"):
             self.home.mkdir(exist_ok=True)
             manifest = {"parts": self.parts, "position": [position.epoch, position.batch]}
             replace_json(self.home / "manifest.json", manifest)
+        return position
+
+    def settle(self) -> None:
+        """A save is durable when it returns."""
 
     def restore(self, folder: Path) -> Position | None:
         path = self.home / "manifest.json"
@@ -118,6 +127,10 @@ def prepare(section: Section, dtype: object = None) -> None:
         raise ZeroDivisionError("a bug while preparing")
     if section.fault == "prepare-exit":
         os._exit(9)
+
+
+def layout(section: Section, dataset: Dataset, run: RunSection) -> Layout:
+    return Whole(dataset, run.batch_tokens, seed=run.seed, shuffle=run.shuffle)
 
 
 def counts(folder: Path) -> dict[int, int]:

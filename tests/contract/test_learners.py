@@ -2,74 +2,50 @@
 
 import json
 import math
+import os
 import random
+import signal
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import counting
 import pytest
+import torch
+from kinds import KINDS, Kind
 
 from headway.data.build import build
 from headway.data.config import DataSection
+from headway.data.dataset import Dataset
+from headway.feed.batch import Batch
 from headway.feed.feed import Feed
 from headway.learners import registry
-from headway.learners.base import Learner, MergeLearner, Setup
-from headway.plan.values import Place, Position
+from headway.learners.base import Evaluator, Learner, MergeLearner
+from headway.plan.values import Mean, Place, Position
 
-BATCH_TOKENS = 1024
-MEMORY = 512 << 20
-
-
-@dataclass(frozen=True)
-class Kind:
-    """One kind of learner under test."""
-
-    section: Any
-    make: Callable[[Setup], Learner]
-    outcome: Callable[[Path, Learner], Any]
-
-    def learner(self, feed: Feed, folder: Path, place: Place | None = None) -> Learner:
-        folder.mkdir(exist_ok=True)
-        return self.make(Setup(self.section, feed.dataset, folder, place or Place(), MEMORY))
-
-
-def pattern_outcome(folder: Path, learner: Learner) -> Any:
-    """Every pattern of a memory with its frequency."""
-    from headway.learners.patterns.memory import open_memory
-
-    memory = open_memory(folder)
-    return [
-        sorted((pattern.name, pattern.frequency, tuple(pattern.symbols)) for pattern in memory.patterns(level=number))
-        for number in range(len(memory.levels))
-    ]
-
-
-def told_outcome(folder: Path, learner: Learner) -> Any:
-    """What a learner without a reader of its own says about its saved state."""
-    return learner.totals()
-
-
-OUTCOMES: dict[str, Callable[[Path, Learner], Any]] = {"patterns": pattern_outcome}
-KINDS = {
-    "counting": Kind(counting.Section(), counting.make, lambda folder, learner: counting.counts(folder)),
-    **{
-        name: Kind(section(), registry.make, OUTCOMES.get(name, told_outcome))
-        for name, section in registry.kinds().items()
-    },
-}
+# Processes are forked here: threads that waited for work in this one would be waited for in vain there.
+torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="module")
-def feed(tmp_path_factory: pytest.TempPathFactory) -> Feed:
+def datasets(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Dataset]:
+    """The same texts by any tokenizer."""
     folder = tmp_path_factory.mktemp("contract")
     rng = random.Random(3)
     words = [f"w{number}" for number in range(12)]
     texts = [" ".join(rng.choices(words, k=rng.randint(1, 80))) for _ in range(200)]
     (folder / "corpus.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-    section = DataSection(sources=("corpus.jsonl",), tokenizer="words")
-    return Feed(build(section, folder=folder, cache=folder / "datasets"), BATCH_TOKENS)
+
+    def built(tokenizer: str) -> Dataset:
+        section = DataSection(sources=("corpus.jsonl",), tokenizer=tokenizer)
+        return build(section, folder=folder, cache=folder / "datasets")
+
+    return built
+
+
+@pytest.fixture
+def feed(kind: Kind, datasets: Callable[[str], Dataset]) -> Feed:
+    return kind.feed(datasets(kind.tokenizer))
 
 
 @pytest.fixture(params=sorted(KINDS))
@@ -89,10 +65,17 @@ def merging(kind: Kind, feed: Feed, tmp_path: Path) -> Kind:
     return kind
 
 
+def learn(learner: Learner, batch: Batch, after: Position) -> None:
+    """One step, and what the loop asks for at the end of an epoch."""
+    learner.step(batch)
+    if after.epoch > batch.position.epoch and isinstance(learner, Evaluator):
+        learner.evaluate(after)
+
+
 def uninterrupted(kind: Kind, feed: Feed, folder: Path) -> Any:
     learner = kind.learner(feed, folder)
-    for batch, _ in feed.batches(Position.START):
-        learner.step(batch)
+    for batch, after in feed.batches(Position.START):
+        learn(learner, batch, after)
     learner.finish()
     learner.save(folder, feed.end)
     return ended(kind, folder, learner)
@@ -108,6 +91,10 @@ def ended(kind: Kind, folder: Path, learner: Learner) -> Any:
 def merge(learner: Learner) -> MergeLearner:
     assert isinstance(learner, MergeLearner)
     return learner
+
+
+def test_every_registered_kind_is_here() -> None:
+    assert {kind.section.kind for kind in KINDS.values()} == {"counting", *registry.kinds()}
 
 
 def test_it_is_a_learner(kind: Kind, feed: Feed, tmp_path: Path) -> None:
@@ -144,7 +131,7 @@ def test_a_crash_anywhere_equals_never_crashed(
     folder, learner = tmp_path / "crashed", kind.learner(feed, tmp_path / "crashed")
     for crash in (*crashes, None):
         for batch, after in feed.batches(learner.restore(folder) or Position.START):
-            learner.step(batch)
+            learn(learner, batch, after)
             if batch.position.batch == crash:
                 # Learned but neither saved nor finished: closing keeps nothing, as a kill would.
                 learner.close()
@@ -160,7 +147,7 @@ def test_a_crash_anywhere_equals_never_crashed(
 def test_when_it_saves_changes_nothing(kind: Kind, feed: Feed, tmp_path: Path) -> None:
     folder, learner = tmp_path / "often", kind.learner(feed, tmp_path / "often")
     for batch, after in feed.batches(Position.START):
-        learner.step(batch)
+        learn(learner, batch, after)
         learner.save(folder, after)
     learner.finish()
     learner.save(folder, feed.end)
@@ -170,8 +157,8 @@ def test_when_it_saves_changes_nothing(kind: Kind, feed: Feed, tmp_path: Path) -
 
 def test_finishing_and_saving_twice_is_harmless(kind: Kind, feed: Feed, tmp_path: Path) -> None:
     folder, learner = tmp_path / "twice", kind.learner(feed, tmp_path / "twice")
-    for batch, _ in feed.batches(Position.START):
-        learner.step(batch)
+    for batch, after in feed.batches(Position.START):
+        learn(learner, batch, after)
     for _ in range(2):
         learner.finish()
         learner.save(folder, feed.end)
@@ -187,13 +174,163 @@ def test_closing_twice_is_harmless(kind: Kind, feed: Feed, tmp_path: Path) -> No
     learner.close()
 
 
-def test_metrics_are_finite_numbers(kind: Kind, feed: Feed, tmp_path: Path) -> None:
+def test_metrics_are_finite_or_absent(kind: Kind, feed: Feed, tmp_path: Path) -> None:
     learner = kind.learner(feed, tmp_path)
 
-    metrics = learner.step(feed.at(Position(0, 0)))
+    metrics = [learner.step(batch) for batch, _ in feed.batches(Position.START)]
 
-    assert all(type(value) in (int, float) and math.isfinite(value) for value in metrics.values())
+    assert all(is_finite(value) for each in metrics for value in each.values())
     learner.close()
+
+
+def is_finite(value: float | Mean) -> bool:
+    """A number, or a total over a weight that is not nothing."""
+    if isinstance(value, Mean):
+        return math.isfinite(value.total) and math.isfinite(value.weight) and value.weight > 0
+    return type(value) in (int, float) and math.isfinite(value)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
+@pytest.mark.parametrize("steps", [1, 4, 7])
+def test_what_a_save_says_is_durable_outlives_a_kill_and_nothing_else_is_claimed(
+    kind: Kind, feed: Feed, tmp_path: Path, steps: int
+) -> None:
+    folder = tmp_path / "killed"
+    told = killed(kind, feed, folder, steps=steps)
+    learner = kind.learner(feed, folder)
+    found = learner.restore(folder)
+    positions = [after for _, after in feed.batches(Position.START)]
+
+    # Less than was saved, if the kill came before it was written; never less than the last save said.
+    assert (found or Position.START) >= told
+    assert found is None or found in positions[:steps]
+    for batch, after in feed.batches(found or Position.START):
+        learn(learner, batch, after)
+    learner.finish()
+    learner.save(folder, feed.end)
+    assert ended(kind, folder, learner) == uninterrupted(kind, feed, tmp_path / "whole")
+
+
+def killed(kind: Kind, feed: Feed, folder: Path, *, steps: int) -> Position:
+    """The last position that a save returned, of a process that was killed right after so many of them."""
+    reading, writing = os.pipe()
+    if not (child := os.fork()):
+        try:
+            learner = kind.learner(feed, folder)
+            for _, (batch, after) in zip(range(steps), feed.batches(Position.START), strict=False):
+                learn(learner, batch, after)
+                durable = learner.save(folder, after) or Position.START
+                os.write(writing, f"{durable.epoch} {durable.batch}\n".encode())
+        finally:
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.close(writing)
+    os.waitpid(child, 0)
+    with os.fdopen(reading) as file:
+        lines = file.read().splitlines()
+    assert len(lines) == steps
+    return Position(*map(int, lines[-1].split()))
+
+
+def test_settling_makes_every_save_durable(kind: Kind, feed: Feed, tmp_path: Path) -> None:
+    learner = kind.learner(feed, tmp_path)
+    for batch, after in feed.batches(Position.START):
+        learn(learner, batch, after)
+        learner.save(tmp_path, after)
+    learner.settle()
+
+    # Another one looks while the first is still at work: nothing is left to its end.
+    saved = kind.outcome(tmp_path, learner)
+
+    assert learner.save(tmp_path, feed.end) == feed.end
+    learner.close()
+    again = kind.learner(feed, tmp_path)
+    assert again.restore(tmp_path) == feed.end
+    assert ended(kind, tmp_path, again) == saved
+
+
+def test_settling_without_a_save_is_harmless(kind: Kind, feed: Feed, tmp_path: Path) -> None:
+    learner = kind.learner(feed, tmp_path)
+    learner.step(feed.at(Position(0, 0)))
+
+    learner.settle()
+
+    assert learner.restore(tmp_path) is None
+    learner.close()
+
+
+@pytest.fixture
+def judging(kind: Kind) -> Kind:
+    """Only kinds that can tell how good they are."""
+    if kind.satisfied is None:
+        pytest.skip("this kind does not tell how good it is")
+    return kind
+
+
+def test_what_a_learner_says_of_itself_is_finite_or_absent(judging: Kind, feed: Feed, tmp_path: Path) -> None:
+    learner = evaluator(judging.learner(feed, tmp_path))
+    for batch, _ in feed.batches(Position.START):
+        learner.step(batch)
+
+    metrics = learner.evaluate(feed.end)
+
+    assert metrics
+    assert all(is_finite(value) for value in metrics.values())
+    learner.close()
+
+
+def test_evaluating_leaves_what_is_learned_alone(judging: Kind, feed: Feed, tmp_path: Path) -> None:
+    asked, left = (evaluator(judging.learner(feed, tmp_path / name)) for name in ("asked", "left"))
+    for batch, _ in feed.batches(Position.START):
+        for learner in (asked, left):
+            learner.step(batch)
+        if batch.position == Position(0, 2):
+            # As if an epoch ended here: what an evaluation decides (rates, an end) takes more than one.
+            asked.evaluate(Position(1, 0))
+    for name, learner in (("asked", asked), ("left", left)):
+        learner.save(tmp_path / name, feed.end)
+
+    assert ended(judging, tmp_path / "asked", asked)[-1] == ended(judging, tmp_path / "left", left)[-1]
+
+
+def test_one_that_has_enough_still_has_after_a_crash(judging: Kind, feed: Feed, tmp_path: Path) -> None:
+    kind = replace(judging, section=judging.satisfied)
+    learner = evaluator(kind.learner(feed, tmp_path))
+    for batch, after in feed.batches(Position.START):
+        assert not learner.enough
+        learn(learner, batch, after)
+        if after == Position(1, 0):
+            break
+    assert learner.enough
+    learner.save(tmp_path, Position(1, 0))
+    learner.close()
+
+    again = evaluator(kind.learner(feed, tmp_path))
+
+    assert again.restore(tmp_path) == Position(1, 0)
+    assert again.enough
+    again.close()
+
+
+def test_what_was_told_of_a_saved_state_is_told_of_it_when_restored(judging: Kind, feed: Feed, tmp_path: Path) -> None:
+    learner = evaluator(judging.learner(feed, tmp_path))
+    for batch, after in feed.batches(Position.START):
+        learn(learner, batch, after)
+    learner.save(tmp_path, feed.end)
+    learner.settle()
+    before = learner.totals()
+    learner.close()
+
+    again = judging.learner(feed, tmp_path)
+    again.restore(tmp_path)
+
+    assert again.totals()["evaluation"] == before["evaluation"]
+    again.close()
+
+
+def evaluator(learner: Learner) -> Any:
+    """The same, known to be an Evaluator as well."""
+    assert isinstance(learner, Evaluator)
+    return learner
 
 
 def test_totals_are_json(kind: Kind, feed: Feed, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from made_runs import Trained
 
 # The counting learner of the contract suite; workers import it from there too.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "contract"))
@@ -43,6 +44,7 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(registry, "kinds", lambda: {"counting": module.Section})
     monkeypatch.setattr(registry, "make", module.make)
     monkeypatch.setattr(registry, "prepare", module.prepare)
+    monkeypatch.setattr(registry, "layout", module.layout)
     yield
 
 
@@ -65,6 +67,11 @@ def plan(shared: Path, tmp_path: Path) -> Path:
         """
     )
     return path
+
+
+@pytest.fixture
+def trained(plan: Path, shared: Path) -> Trained:
+    return Trained(plan, shared)
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,17 @@
 import csv
+import io
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from headway.cli import summary
 from headway.cli.main import main
+from headway.learners.patterns.memory import open_memory
 
 Output = pytest.CaptureFixture[str]
 TEXTS = ["the cat sat on the mat", "the cat sat on the hat", "the cat sat on the mat the cat sat on the mat"]
@@ -64,6 +71,47 @@ def test_top_is_ordered_by_frequency_and_decoded(trained: Path, capsys: Output) 
     assert patterns[0]["length"] == 2
 
 
+def test_the_names_that_top_shows_are_those_that_show_takes(trained: Path, capsys: Output) -> None:
+    memory("top", "--level", "1", trained)
+    names = re.findall(r"PTRN\|[0-9a-f]{40}", capsys.readouterr().out)
+
+    assert len(names) == 2
+    assert memory("show", names[0], trained) == 0
+    assert "the cat sat on the mat" in capsys.readouterr().out
+
+
+def test_a_pattern_is_shown_with_the_documents_that_began_with_it(
+    trained: Path, tmp_path: Path, capsys: Output
+) -> None:
+    folders = ["--runs-dir", str(tmp_path), "--datasets-dir", str(trained.parent.parent / "datasets")]
+    noting = ["--set", "learner.metadata=documents", "--set", "learner.source=cats"]
+    assert main(["train", str(trained.parent.parent / "cats.toml"), *folders, *noting, "--quiet"]) == 0
+    run = tmp_path / "cats-001"
+    capsys.readouterr()
+    memory("top", "--level", "1", "--json", run)
+    first = json.loads(capsys.readouterr().out)[0]
+
+    assert memory("show", first["name"], run) == 0
+    text = capsys.readouterr().out.splitlines()
+    assert first["metadata"]["title"] == ["cats_sample_0", "cats_sample_2"]
+    assert text[-3:] == ["author     Unknown", "book_idx   1", "title      cats_sample_0, cats_sample_2"]
+
+
+@pytest.mark.parametrize("columns", [40, 50, 60])
+def test_a_narrow_terminal_costs_columns_and_texts_but_no_number(trained: Path, columns: int) -> None:
+    with open_memory(trained) as opened:
+        console = Console(file=io.StringIO(), width=columns)
+        console.print(summary.levels_table(opened, console), summary.top_table(opened, 9, 1, names=True))
+        shown = console.file.getvalue()
+        names = [pattern.name for pattern in opened.top(9, 1)]
+
+    lines = shown.splitlines()
+    assert lines[0].split()[:4] == ["level", "patterns", "observed", "repeats"]
+    assert not any("\u2026" in line and "\u201c" not in line for line in lines)
+    assert all(name in "".join(shown.split()) for name in names)
+    assert [line.split()[0] for line in lines if "\u201c" in line] == ["3", "1"]
+
+
 def test_a_pattern_is_shown_by_its_name(trained: Path, capsys: Output) -> None:
     memory("top", "--level", "0", "--json", trained)
     first = json.loads(capsys.readouterr().out)[0]
@@ -83,11 +131,41 @@ def test_a_pattern_is_shown_by_its_name(trained: Path, capsys: Output) -> None:
         (["show", "cat"], "not a pattern name"),
         (["top", "--level", "7"], "there is no level 7"),
         (["top", "--level", "-1"], "there is no level -1"),
+        (["export", "--format", "csv", "--output", "-"], "name it, as in --output patterns.csv"),
     ],
 )
 def test_what_is_not_there_exits_2(trained: Path, capsys: Output, arguments: list[str], said: str) -> None:
     assert memory(*arguments, trained) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "x"])
+def test_at_least_one_pattern_is_shown(trained: Path, capsys: Output, number: str) -> None:
+    assert memory("top", "-n", number, trained) == 2
+    assert f"{number} should be 1 or more" in capsys.readouterr().err
+
+
+def test_a_memory_is_found_by_the_name_of_its_run(
+    trained: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(trained.parent.parent)
+
+    assert memory("stats", "cats-001") == 0
+    assert memory("stats", "cats") == 2
+    assert "did you mean cats-001?" in capsys.readouterr().err
+
+
+def test_many_runs_of_a_level_are_worth_compacting(
+    trained: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["train", str(trained.parent.parent / "cats.toml"), "--runs-dir", str(trained.parent), "--resume"]
+    main(words)
+    few = capsys.readouterr().out
+    monkeypatch.setattr(summary, "_MANY_RUNS", 1)
+    main(words)
+
+    assert "memory compact" not in few
+    assert f"  headway memory compact {trained}\n" in capsys.readouterr().out
 
 
 def test_no_memory_exits_2(tmp_path: Path, capsys: Output) -> None:
@@ -156,3 +234,28 @@ def rows(path: Path) -> int:
         return pyarrow.parquet.read_table(path).num_rows
     with path.open(newline="") as file:
         return len(list(csv.reader(file))) - 1 if path.suffix == ".csv" else len(file.readlines())
+
+
+SLOW_EXPORT = """
+import sys, time
+from headway.learners.patterns import arrow
+whole = arrow.batches
+def slow(*given):
+    yield from whole(*given)
+    print("half", flush=True)
+    time.sleep(60)
+arrow.batches = slow
+from headway.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_an_export_that_is_told_to_end_leaves_nothing(trained: Path, tmp_path: Path) -> None:
+    words = ["memory", "export", "--format", "jsonl", "--output", str(tmp_path / "x.jsonl"), str(trained)]
+    with subprocess.Popen([sys.executable, "-c", SLOW_EXPORT, *words], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.terminate()
+
+    assert process.returncode == 143
+    assert list(tmp_path.iterdir()) == []

@@ -14,6 +14,7 @@ import counting
 import pytest
 
 from headway.cli.main import main
+from headway.run.facts import facts
 
 pytestmark = pytest.mark.usefixtures("counting")
 
@@ -124,7 +125,7 @@ PROGRAM = """
     import counting
     from headway.learners import registry
     registry.kinds = lambda: {{"counting": counting.Section}}
-    registry.make, registry.prepare = counting.make, counting.prepare
+    registry.make, registry.prepare, registry.layout = counting.make, counting.prepare, counting.layout
     from headway.cli.main import main
     sys.exit(main(sys.argv[1:]))
 """
@@ -223,8 +224,10 @@ def test_a_dumb_terminal_gets_plain_lines(plan: Path, shared: Path) -> None:
     assert b"training demo-001" in shown
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_finishes_the_step_and_exits_with_its_code(plan: Path, shared: Path, number: int, code: int) -> None:
+    # Whoever runs the tests under nohup passes an ignored SIGHUP on.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     slow = ["--json", "--set", "learner.step_seconds=0.1"]
     with subprocess.Popen(command(options(plan, shared, *slow)), stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -248,8 +251,41 @@ def test_a_second_ctrl_c_leaves_at_once_and_loses_nothing_saved(plan: Path, shar
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         process.stdout.read()
+        assert process.stderr is not None
+        said = process.stderr.read()
 
     assert process.returncode == 130
+    assert "headway: interrupted; saved and safe: " in said
+    assert "of 300 documents in " in said
+    assert "demo-001; the same command continues from there" in said
+
+
+def test_a_terminal_that_is_closed_saves_and_exits_129(plan: Path, shared: Path) -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    pid, terminal = pty.fork()
+    if pid == 0:
+        arguments = command(options(plan, shared, "--set", "learner.step_seconds=0.1"))
+        os.environ["TERM"] = "xterm"
+        os.execv(arguments[0], arguments)
+    shown = b""
+    while b"documents/s" not in shown:
+        shown += os.read(terminal, 65536)
+    os.close(terminal)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 129
+    assert facts(plan.parent / "runs" / "demo-001").status == "stopped"
+
+
+@pytest.mark.parametrize("shown", [["--json"], []])
+def test_output_that_cannot_be_written_stops_no_training(
+    plan: Path, shared: Path, shown: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    with Path("/dev/full").open("w") as full:
+        code = subprocess.run(command(options(plan, shared, *shown)), stdout=full).returncode
+
+    assert code == 74
+    assert "No space left on device" in capfd.readouterr().err
+    assert facts(plan.parent / "runs" / "demo-001").status == "finished"
 
 
 @pytest.mark.parametrize("shown", [["--json"], []])

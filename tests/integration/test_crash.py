@@ -9,6 +9,7 @@ import torture
 from conftest import write_corpus
 from headway.data.dataset import open_dataset
 from headway.feed.feed import Feed
+from headway.feed.layouts import Whole
 from headway.learners.base import Setup
 from headway.learners.patterns.config import Section
 from headway.learners.patterns.learner import PatternLearner
@@ -34,7 +35,7 @@ def test_a_memory_that_was_begun_and_holds_nothing_yet_is_whole(tmp_path: Path) 
     result = headway.train(
         _plan(tmp_path), runs_dir=tmp_path / "runs", datasets_dir=tmp_path / "datasets", listeners=()
     )
-    feed = Feed(open_dataset(Path(str(result.dataset))), 1024)
+    feed = Feed(Whole(open_dataset(Path(str(result.dataset))), 1024))
     head = _learner(feed, tmp_path / "begun")
     assert head.restore(tmp_path / "begun") is None
     head.step(feed.at(Position.START))
@@ -54,7 +55,7 @@ def test_a_worker_that_outlives_its_run_cannot_spoil_the_next_session(tmp_path: 
         _plan(tmp_path), runs_dir=tmp_path / "runs", datasets_dir=tmp_path / "datasets", listeners=()
     )
     expected = _patterns(result.folder)
-    feed = Feed(open_dataset(Path(str(result.dataset))), 1024)
+    feed = Feed(Whole(open_dataset(Path(str(result.dataset))), 1024))
     folder = tmp_path / "again"
     program = [sys.executable, "-c", _STUCK, str(feed.dataset.folder), str(folder)]
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as stuck:
@@ -82,12 +83,13 @@ import sys
 from pathlib import Path
 from headway.data.dataset import open_dataset
 from headway.feed.feed import Feed
+from headway.feed.layouts import Whole
 from headway.learners.base import Setup
 from headway.learners.patterns.config import Section
 from headway.learners.patterns.learner import PatternLearner
 from headway.plan.values import Place, Position
 
-feed = Feed(open_dataset(Path(sys.argv[1])), 1024)
+feed = Feed(Whole(open_dataset(Path(sys.argv[1])), 1024))
 section, folder = Section(widths=(3, 2)), Path(sys.argv[2])
 learner = PatternLearner(
     Setup(section=section, dataset=feed.dataset, folder=folder, place=Place(1, 3), memory=1 << 26)

@@ -250,16 +250,18 @@ def test_a_run_that_is_resumed_never_merges_a_changed_run_file(
     assert path.exists()
 
 
-def test_a_run_that_is_resumed_beside_a_changed_run_file_leaves_a_memory_that_says_so(
+def test_a_run_is_not_continued_to_its_end_beside_a_changed_run_file(
     scene: Scene, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = scene.a_run_file
+    whole = path.read_bytes()
     flip(path)
 
-    assert scene.resume() == 0
-    capsys.readouterr()
-    assert main(["memory", "verify", str(scene.memory)]) == 2
+    assert scene.resume() == 2
     assert path.name in capsys.readouterr().err
+    path.write_bytes(whole)
+    assert scene.resume() == 0
+    assert main(["memory", "verify", str(scene.memory)]) == 0
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -333,14 +335,17 @@ def test_a_torn_last_line_of_the_record_is_cut_off_and_the_run_goes_on(
 def test_a_damaged_line_within_the_record_is_named(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
     record = scene.run / "record.jsonl"
     lines = record.read_bytes().splitlines(keepends=True)
-    record.write_bytes(b"".join([lines[0], b"\0" * 40 + b"\n", *lines[2:]]))
+    for line in (b"\0" * 40 + b"\n", b'{"time": 1, "event": "step"}\n'):
+        record.write_bytes(b"".join([lines[0], line, *lines[2:]]))
 
-    for command in (["runs", "show", str(scene.run)], ["runs", "list", "--runs-dir", str(scene.run.parent)]):
-        assert main(command) == 2
-        message = capsys.readouterr().err
-        assert f"{record} line 2" in message
-        assert "delete that line" in message
-    assert scene.resume() == 2
+        assert main(["runs", "show", str(scene.run)]) == 2
+        assert str(record) in (message := capsys.readouterr().err) and "line 2" in message
+        assert scene.resume() == 2
+        # One damaged run hides no other.
+        capsys.readouterr()
+        assert main(["runs", "list", "--json", "--runs-dir", str(scene.run.parent)]) == 0
+        (known,) = json.loads(capsys.readouterr().out)
+        assert known["status"] == "damaged" and "line 2" in known["warnings"][0]
 
 
 @pytest.mark.parametrize(

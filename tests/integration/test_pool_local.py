@@ -15,6 +15,7 @@ from headway.data.build import build
 from headway.data.config import DataSection
 from headway.errors import DataError, PlanError, RunError
 from headway.feed.feed import Feed
+from headway.feed.layouts import Whole
 from headway.learners.base import Setup
 from headway.plan.values import Place, Position
 from headway.run.launch.local import Pool, WorkerError
@@ -22,7 +23,8 @@ from headway.run.launch.messages import Job, Prepare
 from headway.run.launch.process import Servant
 
 BATCH_TOKENS = 1024
-GIB = 1 << 30
+# Whatever other tests have loaded into this process, torch for one, is a part of what a pool holds.
+MEMORY = 8 << 30
 Start = Callable[..., Pool]
 
 
@@ -35,17 +37,17 @@ def started(prepare: Prepare, job: Job) -> Servant:
 @pytest.fixture(scope="module")
 def feed(shared: Path) -> Feed:
     section = DataSection(sources=(str(shared / "corpus.jsonl"),), tokenizer="words")
-    return Feed(build(section, folder=shared, cache=shared / "datasets"), BATCH_TOKENS)
+    return Feed(Whole(build(section, folder=shared, cache=shared / "datasets"), BATCH_TOKENS))
 
 
 @pytest.fixture
 def start(feed: Feed, tmp_path: Path) -> Iterator[Start]:
     pools: list[Pool] = []
 
-    def begin(*, workers: int = 2, memory: int = GIB, **section: object) -> Pool:
+    def begin(*, workers: int = 2, memory: int = MEMORY, **section: object) -> Pool:
         asked = counting.Section(**section)  # type: ignore[arg-type]
         servant = started(Prepare(counting.prepare, asked), Job(counting.make, asked, feed.spec(), tmp_path, workers))
-        setup = Setup(asked, feed.dataset, tmp_path, Place(0, workers + 1), GIB)
+        setup = Setup(asked, feed.dataset, tmp_path, Place(0, workers + 1), MEMORY)
         pools.append(Pool(counting.make(setup), servant, memory=memory))
         return pools[-1]
 
@@ -225,6 +227,7 @@ PROGRAM = """
     import counting, os, time
     from pathlib import Path
     from headway.feed.feed import Feed
+    from headway.feed.layouts import Whole
     from headway.learners.base import Setup
     from headway.plan.values import Place, Position
     from headway.run.launch.local import Pool

@@ -13,6 +13,7 @@ import pytest
 
 import headway
 from headway.errors import RunError
+from headway.learners.patterns.compactor import groups
 from headway.run.result import RunResult
 
 
@@ -141,3 +142,24 @@ def test_a_second_interrupt_ends_every_process_at_once(corpus: Path, tmp_path: P
     assert process.returncode == 130
     assert len(children) == 3
     assert not any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children)
+
+
+def test_a_finished_run_has_no_more_runs_of_one_size_than_may_pile_up_and_records_what_was_merged(
+    corpus: Path, alone: list[tuple[str, int]], tmp_path: Path
+) -> None:
+    """The last save alone brings as many runs as there are workers."""
+    result = trained(corpus, "workers=4", "learner.compact_after=3", 'run.save_every="1h"', runs=tmp_path)
+
+    with headway.open_memory(result.folder) as memory:
+        left = groups(memory.manifest, after=3)
+    events = [json.loads(line) for line in (result.folder / "record.jsonl").read_text().splitlines()]
+    assert left == []
+    assert patterns(result.folder) == alone
+    assert [event["text"] for event in events if event["event"] == "upkeep"] == ["8 run files were merged into 2"]
+
+
+def test_every_worker_has_its_turn_though_every_batch_may_be_saved(corpus: Path, tmp_path: Path) -> None:
+    result = trained(corpus, "workers=2", "learner.compact_after=1000", runs=tmp_path)
+
+    files = (path.name.split(".")[0] for path in (result.folder / "memory" / "runs").iterdir())
+    assert len({name.rsplit("-", 1)[1] for name in files}) == 2

@@ -1,12 +1,14 @@
 import os
 import signal
-from collections.abc import Callable
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import counting
 import pytest
+from made_runs import Trained
 
 from headway.data.dataset import open_dataset
 from headway.errors import DataError, PlanError, RunError
@@ -14,53 +16,10 @@ from headway.lock import Lock
 from headway.record.record import read_record
 from headway.run.facts import facts
 from headway.run.result import RunResult
-from headway.run.train import Mode, read_plan, train
+from headway.run.train import read_plan, train
 
 pytestmark = pytest.mark.usefixtures("counting")
 Event = dict[str, Any]
-
-
-class Trained:
-    """Trains the demo plan of a test, with `section__key=value` settings, and keeps what was told."""
-
-    def __init__(self, plan: Path, shared: Path) -> None:
-        self.plan = plan
-        self.runs = plan.parent / "runs"
-        self.datasets = shared / "datasets"
-        self.told: list[Event] = []
-        self.then: Callable[[Event], None] = lambda event: None
-
-    def __call__(self, *, mode: Mode = "auto", **settings: Any) -> RunResult:
-        overrides = [f"{name.replace('__', '.')}={value}" for name, value in settings.items()]
-        return train(
-            self.plan,
-            overrides=overrides,
-            runs_dir=self.runs,
-            datasets_dir=self.datasets,
-            mode=mode,
-            listeners=[self.told.append, lambda event: self.then(event)],
-        )
-
-    def stopping_after(self, steps: int, number: int = signal.SIGINT) -> None:
-        """Send this process a signal once so many steps are on the record."""
-        left = steps
-
-        def stop(event: Event) -> None:
-            nonlocal left
-            left -= event["event"] == "saved"
-            if left == 0:
-                left = -1
-                os.kill(os.getpid(), number)
-
-        self.then = stop
-
-    def notes(self) -> list[str]:
-        return [event["text"] for event in self.told if event["event"] in ("note", "warned")]
-
-
-@pytest.fixture
-def trained(plan: Path, shared: Path) -> Trained:
-    return Trained(plan, shared)
 
 
 def words(result: RunResult) -> dict[str, int]:
@@ -256,8 +215,11 @@ def test_changed_sources_do_not_continue_a_run(trained: Trained, plan: Path, tmp
     with corpus.open("a") as file:
         file.write('{"text": "one more"}\n')
 
-    with pytest.raises(RunError, match="their content has changed"):
+    before = set(trained.datasets.iterdir())
+    with pytest.raises(RunError, match=r"was trained on dataset .*: sources changed: "):
         trained(data__sources=sources)
+    # What the sources are is known before hours go into a dataset of them.
+    assert set(trained.datasets.iterdir()) == before
 
 
 @pytest.mark.parametrize("fault", ["full", "raw-full"])
@@ -290,7 +252,7 @@ def test_a_full_disk_that_holds_the_record_too_is_no_traceback(
 def test_other_errors_of_a_learner_keep_their_type(trained: Trained) -> None:
     with pytest.raises(DataError, match="shard 3 cannot be read"):
         trained(learner__fault="unreadable", learner__fault_at=2)
-    assert any("shard 3" in note for note in trained.notes())
+    assert "shard 3" in list(read_record(trained.runs / "demo-001" / "record.jsonl"))[-1]["why"]
 
 
 def test_a_plan_object_is_as_good_as_a_file(plan: Path, shared: Path, tmp_path: Path) -> None:
@@ -314,6 +276,53 @@ def test_the_record_tells_the_run(trained: Trained) -> None:
     assert {"step", "saved", "spans"} <= set(events)
 
 
-def test_too_little_memory_is_said_before_the_first_step(trained: Trained) -> None:
-    with pytest.raises(RunError, match="memory = 1 MiB is too little for 1 worker"):
-        trained(memory='"1MiB"')
+def test_training_loads_nothing_it_has_no_use_for(tmp_path: Path) -> None:
+    """pandas and awkward are installed beside it and offer themselves: a quarter second and 50 MB in every process."""
+    (tmp_path / "c.jsonl").write_text('{"text": "' + "a few words of text " * 500 + '"}\n')
+    program = (
+        "import sys, headway; from headway.plan.load import plan_from; from headway.run.train import plan_kinds\n"
+        "plan = {'name': 'n', 'workers': 1, 'data': {'sources': ['c.jsonl']}, 'learner': {'kind': 'patterns'}}\n"
+        "from pathlib import Path\n"
+        "run = headway.train(plan_from(plan, folder=Path(), kinds=plan_kinds()), listeners=())\n"
+        "assert run.tokens > 1000\n"
+        "print([name for name in ('pandas', 'awkward', 'torch', 'datasets') if name in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    assert shown.stdout == "[]\n"
+
+
+def test_a_finished_run_goes_on_where_the_limits_ask_for_more(trained: Trained, expected: dict[str, int]) -> None:
+    first = trained(run__epochs=1)
+    again = trained(mode="resume", run__epochs=2)
+
+    assert (again.folder, again.documents, again.learned_documents) == (first.folder, 600, 300)
+    assert words(again) == {word: 2 * count for word, count in expected.items()}
+    assert any("was finished under other settings" in note for note in trained.notes())
+
+
+def test_a_finished_run_refuses_other_fixed_settings(trained: Trained) -> None:
+    trained()
+
+    with pytest.raises(PlanError, match=r"run\.batch_tokens"):
+        trained(mode="resume", run__batch_tokens=5000)
+
+
+def test_limits_below_what_is_learned_are_refused_once_and_change_nothing(trained: Trained) -> None:
+    finished = trained(run__epochs=2)
+    told = len(trained.told)
+
+    with pytest.raises(RunError, match="Raise the limits to continue") as refused:
+        trained(mode="resume", run__epochs=1)
+
+    assert "same command" not in str(refused.value)
+    assert not any("more documents than" in str(event.get("text")) for event in trained.told[told:])
+    known = facts(finished.folder)
+    assert (known.status, known.documents) == ("finished", 600)
+
+
+def test_a_mode_that_is_none_and_a_plan_that_is_none_are_named(trained: Trained) -> None:
+    with pytest.raises(RunError, match="there is no mode 'fresh'; modes are auto, resume, new"):
+        trained(mode="fresh")  # type: ignore[arg-type]
+    with pytest.raises(PlanError, match=r"give the path of a \.toml or \.json file, or a Plan"):
+        train({"data": {}})  # type: ignore[arg-type]

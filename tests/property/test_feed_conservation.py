@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from headway.data.dataset import Rows
 from headway.feed.feed import Feed
+from headway.feed.layouts import Whole
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,14 @@ class InMemory:
 @st.composite
 def feeds(draw):
     lengths = draw(st.lists(st.integers(0, 30), min_size=1, max_size=40))
-    return Feed(
+    layout = Whole(
         InMemory(np.cumsum([0, *lengths])),
         draw(st.integers(1, 200)),
         seed=draw(st.integers(-(2**63), 2**64)),
         shuffle=draw(st.booleans()),
+    )
+    return Feed(
+        layout,
         epochs=draw(st.integers(1, 3)),
         documents=draw(st.none() | st.integers(0, 100)),
     )
@@ -56,7 +60,11 @@ def test_every_document_comes_once_an_epoch_up_to_the_limit(feed):
         seen[batch.position.epoch] += rows_of(batch)
         assert batch.documents == len(rows_of(batch)) == len(batch.starts) - 1
         assert batch.tokens == len(batch.ids)
-        assert batch.tokens <= feed.budget_tokens or batch.documents == 1 or batch.tokens == max(np.diff(batch.starts))
+        assert (
+            batch.tokens <= feed.layout.budget_tokens
+            or batch.documents == 1
+            or batch.tokens == max(np.diff(batch.starts))
+        )
 
     everything = list(range(feed.dataset.documents))
     left = feed.total_documents
@@ -75,7 +83,7 @@ def test_resuming_anywhere_equals_never_stopping(feed, data):
     place = data.draw(st.integers(0, len(complete)))
     start = complete[place][0] if place < len(complete) else feed.end
 
-    fresh = Feed(feed.dataset, feed.budget_tokens, feed.seed, feed.shuffle, feed.epochs, feed.documents)
+    fresh = Feed(feed.layout, feed.epochs, feed.documents)
     resumed = [(batch.position, rows_of(batch), batch.ids.tolist(), after) for batch, after in fresh.batches(start)]
 
     assert resumed == complete[place:]
@@ -88,7 +96,7 @@ def test_resuming_anywhere_equals_never_stopping(feed, data):
 @settings(max_examples=100, deadline=None)
 @given(feeds())
 def test_a_limit_cuts_the_unlimited_sequence(feed):
-    unlimited = Feed(feed.dataset, feed.budget_tokens, feed.seed, feed.shuffle, feed.epochs)
+    unlimited = Feed(feed.layout, feed.epochs)
     rows = [row for batch, _ in unlimited.batches() for row in rows_of(batch)]
 
     assert [row for batch, _ in feed.batches() for row in rows_of(batch)] == rows[: feed.total_documents]

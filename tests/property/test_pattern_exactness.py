@@ -35,6 +35,8 @@ class Corpus:
 
     documents: Sequence[Document]
     vocabulary: Vocabulary = Vocabulary(SYMBOLS, "words")  # noqa: RUF009 - frozen, and the same for all
+    split: str = "simple"
+    max_tokens: int | None = None
 
     @property
     def tokenizer(self) -> dict[str, str]:
@@ -212,9 +214,9 @@ def test_a_learner_with_hardly_any_memory_learns_a_huge_document_as_one_with_ple
 
 def _units(corpus: Corpus, section: Section, unit_patterns: int) -> list[list[Any]]:
     hierarchy = Hierarchy(section, corpus.vocabulary, tokenizer="gpt2", unit_patterns=unit_patterns)
-    ids, starts, breaks = corpus.read(slice(0, len(corpus.documents)))
-    assert breaks is not None
-    return list(hierarchy.learn(ids, starts, breaks, numbers=np.arange(len(corpus.documents))))
+    rows = corpus.read(slice(0, len(corpus.documents)))
+    assert rows.breaks is not None
+    return list(hierarchy.learn(rows.ids, rows.starts, rows.breaks, numbers=np.arange(len(corpus.documents))))
 
 
 def _counted(units: list[list[Any]]) -> list[Any]:

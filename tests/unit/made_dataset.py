@@ -33,7 +33,7 @@ def made(folder: Path, shards: list[list[Document]], *, split: str = "simple") -
         tokenizer={"name": "words", "digest": "d"},
         vocabulary={"checksum": checksum(folder / VOCABULARY)},
         skipped={},
-        components={},
+        components={"max_tokens": None},
         sources=[],
         shards=entries,
     )

@@ -14,13 +14,14 @@ Rows = list[list[tuple[str, int, int]]]
 
 
 def trained(folder: Path, texts: Sequence[str], *, tokenizer: str = "bytes", **section: Any) -> Path:
-    """The run folder of a training on these texts, each a document."""
+    """The run folder of a training on these texts, each a document, with settings of the data or the learner."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "texts.jsonl"
     path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    cutting: dict[str, Any] = {name: section.pop(name) for name in ("split", "max_tokens") if name in section}
     plan = Plan(
         name="made",
-        data=DataSection(sources=(str(path),), tokenizer=tokenizer),
+        data=DataSection(sources=(str(path),), tokenizer=tokenizer, **cutting),
         learner=Section(**({"widths": (3, 2)} | section)),
         workers=1,
         memory=2 << 30,

@@ -111,8 +111,8 @@ def test_a_second_build_opens_the_first(corpus):
     [
         ({"tokenizer": "words"}, "tokenizer changed: bytes"),
         ({"split": "simple"}, "split changed: whole -> simple"),
-        ({"max_tokens": 5}, "max_tokens changed: None -> 5"),
-        ({"documents": 5}, "documents changed: None -> 5"),
+        ({"max_tokens": 5}, "max_tokens changed: not set -> 5"),
+        ({"documents": 5}, "documents changed: not set -> 5"),
     ],
 )
 def test_a_miss_says_which_component_changed(corpus, settings, line):

@@ -69,7 +69,9 @@ def test_an_engine_that_is_refuted_while_it_works_has_its_shards_made_again(corp
 
 def test_a_small_corpus_is_proven_before_it_is_tokenised(corpus, monkeypatch):
     monkeypatch.setattr(build_module, "SHARD_BYTES", 8 << 20)
-    monkeypatch.setattr("headway.data.site.prove", lambda recipe, parts: Choice("tokenizers", {"gigatoken": "no"}))
+    monkeypatch.setattr(
+        "headway.data.site.prove", lambda recipe, parts, *, loaded: Choice("tokenizers", {"gigatoken": "no"})
+    )
     report = built(corpus, "cache").report
 
     assert report is not None and (report.engine, report.notes) == ("tokenizers", ("gigatoken was not used: no",))

@@ -11,7 +11,8 @@ from headway.cli import main as cli
 from headway.cli.main import main
 from headway.errors import RunError
 
-HEAVY = ("numba", "numpy", "torch", "pydantic", "pyarrow", "tokenizers", "rich")
+VERBS = ("train", "data", "runs", "memory", "autoencoder", "vectors", "plan")
+HEAVY = ("numba", "numpy", "torch", "matplotlib", "pydantic", "pyarrow", "tokenizers", "rich")
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -25,7 +26,8 @@ def loaded_by(program: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "words", [["--help"], ["--version"], *([verb, "--help"] for verb in ("train", "data", "runs", "memory", "plan"))]
+    "words",
+    [["--help"], ["--version"], *([verb, "--help"] for verb in VERBS), ["autoencoder", "generate", "--help"]],
 )
 def test_help_loads_nothing_heavy(words: list[str]) -> None:
     program = f"from headway.cli.main import main\ntry: main({words})\nexcept SystemExit: pass"
@@ -49,7 +51,7 @@ def test_help_names_every_verb() -> None:
     shown = run("-m", "headway.cli.main", "--help")
 
     assert shown.returncode == 0
-    for verb in ("train", "data", "runs", "memory", "plan"):
+    for verb in VERBS:
         assert f"    {verb} " in shown.stdout
 
 
@@ -98,12 +100,57 @@ def test_a_closed_pipe_is_quiet(tmp_path: Path) -> None:
     assert shown.stderr == ""
 
 
+def in_shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A shell command in which $headway is the command line."""
+    headway = f"{sys.executable} -m headway.cli.main"
+    return subprocess.run(
+        ["sh", "-c", line], capture_output=True, text=True, env=os.environ | {"headway": headway} | environment
+    )
+
+
+@pytest.mark.parametrize("words", ["plan schema", "--version", "--help"])
+@pytest.mark.parametrize(("where", "why"), [(">&-", "it is closed"), (">/dev/full", "No space left on device")])
+def test_output_that_cannot_be_written_is_one_line_and_exit_code_74(words: str, where: str, why: str) -> None:
+    shown = in_shell(f"$headway {words} {where}")
+
+    assert shown.returncode == 74
+    assert len(shown.stderr.splitlines()) == 1
+    assert f"cannot write to standard output ({why})" in shown.stderr
+
+
+def test_an_error_keeps_its_code_where_nothing_can_be_written() -> None:
+    shown = in_shell("$headway plan check nowhere.toml >&- 2>&-")
+
+    assert (shown.returncode, shown.stdout, shown.stderr) == (2, "", "")
+
+
+def test_a_folder_that_is_gone_is_said(tmp_path: Path) -> None:
+    line = f"mkdir {tmp_path}/gone; cd {tmp_path}/gone; rmdir {tmp_path}/gone; $headway plan schema"
+    shown = in_shell(line, PYTHONPATH=str(Path(headway.__file__).parent.parent))
+
+    assert shown.returncode == 2
+    assert "the working directory is not there any more" in shown.stderr
+    assert "Traceback" not in shown.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_characters_a_stream_has_not_are_escaped_as_in_json(encoding: str) -> None:
+    text = r'"\u2026\U0001f600\udcff"'
+    program = f"from headway.cli.output import checked_output\nwith checked_output(): print('{text}')"
+    shown = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, env=os.environ | {"PYTHONIOENCODING": encoding}
+    )
+
+    assert json.loads(shown.stdout.decode(encoding)) == "\u2026\U0001f600\udcff"
+
+
 PLAN = '[data]\nsources = ["x.jsonl"]\n[learner]\nkind = "patterns"\nwidths = [5, 7]\n'
 
 
 def test_a_plan_is_checked_and_resolved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "demo.toml"
     path.write_text(PLAN)
+    (tmp_path / "x.jsonl").write_text("")
 
     code = main(["plan", "check", str(path), "--set", "run.epochs=3"])
 
@@ -112,6 +159,10 @@ def test_a_plan_is_checked_and_resolved(tmp_path: Path, capsys: pytest.CaptureFi
     assert values["plan"]["learner"]["widths"] == [5, 7]
     assert values["plan"]["run"]["epochs"] == 3
     assert values["fingerprint"]
+    assert {"workers", "memory", "data.engine"} == values["decided"].keys()
+    assert values["decided"]["workers"]["value"] >= 1
+    assert values["decided"]["memory"]["why"].endswith("that were free")
+    assert values["decided"]["data.engine"]["value"] is None, "the build decides it"
 
 
 def test_every_problem_of_a_plan_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,6 +173,67 @@ def test_every_problem_of_a_plan_is_listed(tmp_path: Path, capsys: pytest.Captur
     said = capsys.readouterr().err
     assert "learner.colour" in said
     assert "run.epochs" in said
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ('data.tokenizer="gtp2"', "data.tokenizer: no tokenizer 'gtp2'"),
+        ('data.tokenizer="words:("', "is not a regular expression"),
+        ('name="a/b"', "name: 'a/b' cannot name a run folder"),
+        ('data.sources=["x.jsonl", "y.jsonl"]', "data.sources[1]: there is no file or folder"),
+        ('data.sources=["*.zip"]', "data.sources[0]: no file matches"),
+        ('learner={kind = "autoencoder", vectors = "no.txt"}', "learner.vectors: there is no file or table"),
+        ('data.sources=["hf://a/b?splt=train"]', "data.sources[0]: hf://a/b?splt=train has an unknown key"),
+    ],
+)
+def test_a_check_finds_what_a_training_would_stumble_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: str, said: str
+) -> None:
+    path = tmp_path / "demo.toml"
+    path.write_text(PLAN)
+    (tmp_path / "x.jsonl").write_text("")
+
+    assert main(["plan", "check", str(path), "--set", change]) == 2
+    shown = capsys.readouterr().err
+    assert said in shown
+    assert "1 problem\n" in shown
+
+
+@pytest.mark.parametrize("vectors", ["random", "x.jsonl"])
+def test_the_plan_of_an_autoencoder_passes_the_check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], vectors: str
+) -> None:
+    path = tmp_path / "poems.toml"
+    path.write_text(f'[data]\nsources = "x.jsonl"\n[learner]\nkind = "autoencoder"\nvectors = "{vectors}"\n')
+    (tmp_path / "x.jsonl").write_text("")
+
+    assert main(["plan", "check", str(path)]) == 0
+    plan = json.loads(capsys.readouterr().out)["plan"]
+    assert plan["data"]["tokenizer"] == "verse"
+    assert plan["run"]["epochs"] == 30
+
+
+def test_what_a_plan_says_is_not_decided(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "demo.toml"
+    path.write_text('workers = 7\nmemory = "1GiB"\n' + PLAN)
+    (tmp_path / "x.jsonl").write_text("")
+
+    main(["plan", "check", str(path), "--set", "data.engine=tokenizers"])
+
+    assert json.loads(capsys.readouterr().out)["decided"] == {}
+
+
+def test_an_interrupt_says_what_is_kept_if_somebody_knows(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(given: list[str]) -> int:
+        raise KeyboardInterrupt("3 of 4 documents are safe in runs/p-001")
+
+    monkeypatch.setattr(cli, "_run", fail)
+
+    assert main([]) == 130
+    assert capsys.readouterr().err == "headway: interrupted; 3 of 4 documents are safe in runs/p-001\n"
 
 
 def test_the_schema_of_a_plan_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,23 @@ def test_a_data_set_that_cannot_be_streamed_is_an_error(tmp_path: Path) -> None:
         hub_records(tmp_path, f"{address}?split=nosuch")
     with pytest.raises(DataError, match="cannot be streamed"):
         hub_records(tmp_path, f"hf://{tmp_path / 'absent'}")
+
+
+@pytest.mark.usefixtures("quiet_hub")
+def test_without_a_network_the_error_comes_at_once_and_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    constants = pytest.importorskip("huggingface_hub.constants")
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    before = constants.HF_HUB_OFFLINE
+
+    began = time.monotonic()
+    with pytest.raises(DataError, match=r"no way to http://127\.0\.0\.1:9 \(.*refused.*connect to the network"):
+        hub_records(tmp_path, "hf://headway-nobody/nothing")
+
+    assert time.monotonic() - began < 5
+    assert "Retrying" not in capfd.readouterr().err
+    assert constants.HF_HUB_OFFLINE is before
 
 
 def test_without_datasets_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

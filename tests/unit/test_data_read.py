@@ -53,7 +53,7 @@ def test_records_without_text_are_skipped_with_a_reason(tmp_path: Path) -> None:
         '{"b": 1}',
         '{"text": null}',
         '{"text": 3}',
-        '{"text": ["x"]}',
+        '{"text": ["x", 1]}',
         '""',
     ]
 

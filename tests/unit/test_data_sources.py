@@ -12,7 +12,7 @@ import pytest
 from headway.data.address import Address, parse_address
 from headway.data.config import DataSection
 from headway.data.digests import SETTLED_SECONDS, digests
-from headway.data.sources import find_sources, split_sources
+from headway.data.sources import find_sources, search, split_sources
 from headway.durable import checksum
 from headway.errors import DataError
 
@@ -113,6 +113,26 @@ def test_a_pattern_that_names_nothing_usable_is_an_error(tmp_path: Path, pattern
 
     with pytest.raises(DataError, match=message):
         find_sources(pattern, folder=tmp_path)
+
+
+def test_every_pattern_that_names_nothing_is_told_at_once(tmp_path: Path) -> None:
+    touch(tmp_path, "corpus.txt", "picture.png")
+
+    with pytest.raises(DataError, match="2 sources cannot be used") as caught:
+        find_sources(["nothing.txt", "corpus.txt", "picture.png"], folder=tmp_path)
+
+    assert "nothing.txt" in str(caught.value)
+    assert "picture.png has no suffix we know" in str(caught.value)
+
+
+def test_what_is_of_no_known_format_is_passed_over_by_name(tmp_path: Path) -> None:
+    touch(tmp_path, "a/one.txt", "a/two.pdf", "a/.hidden.pdf", "b/three.png", "b/four.txt")
+
+    found = search(["a", "b/*", "a"], folder=tmp_path)
+
+    assert found.notes == ("left out 2 files of no known format: a/two.pdf, b/three.png",)
+    assert search("a/*.txt", folder=tmp_path).notes == ()
+    assert search("b/*.*", folder=tmp_path).notes == ("left out 1 file of no known format: b/three.png",)
 
 
 def test_an_unchanged_file_is_not_hashed_again_and_a_changed_one_is(tmp_path: Path) -> None:

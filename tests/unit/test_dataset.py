@@ -173,7 +173,7 @@ def test_a_manifest_that_is_not_ours_is_refused(tmp_path, change, message):
 
 
 def test_a_folder_that_is_no_dataset_is_refused(tmp_path):
-    with pytest.raises(DataError, match="no data set at"):
+    with pytest.raises(DataError, match="no dataset at"):
         open_dataset(tmp_path / "nothing")
     with pytest.raises(DataError, match=r"no manifest\.json"):
         open_dataset(tmp_path)

@@ -8,6 +8,7 @@ from made_dataset import made, of_lengths
 from headway.errors import RunError
 from headway.feed.batch import held
 from headway.feed.feed import Feed
+from headway.feed.layouts import Whole
 from headway.plan.values import Position
 
 LENGTHS = [3, 4, 5, 1, 1, 1, 9, 2]
@@ -23,7 +24,7 @@ def sizes(feed):
 
 
 def test_a_batch_knows_its_size_before_it_is_read(dataset):
-    assert sizes(Feed(dataset, 8)) == [
+    assert sizes(Feed(Whole(dataset, 8))) == [
         (Position(0, 0), 2, 7, Position(0, 1)),
         (Position(0, 1), 4, 8, Position(0, 2)),
         (Position(0, 2), 1, 9, Position(0, 3)),
@@ -32,14 +33,14 @@ def test_a_batch_knows_its_size_before_it_is_read(dataset):
 
 
 def test_the_last_batch_of_an_epoch_leads_to_the_next(dataset):
-    feed = Feed(dataset, 1000, epochs=3)
+    feed = Feed(Whole(dataset, 1000), epochs=3)
 
     assert [after for _, after in feed.batches()] == [Position(1, 0), Position(2, 0), Position(3, 0)]
     assert (feed.total_batches, feed.total_documents, feed.total_tokens) == (3, 24, 78)
 
 
 def test_a_limit_ends_on_exactly_that_document(dataset):
-    feed = Feed(dataset, 8, epochs=2, documents=11)
+    feed = Feed(Whole(dataset, 8), epochs=2, documents=11)
 
     assert sizes(feed)[4:] == [(Position(1, 0), 2, 7, Position(1, 1)), (Position(1, 1), 1, 5, Position(1, 2))]
     assert (feed.total_documents, feed.total_tokens, feed.total_batches) == (11, 38, 6)
@@ -48,15 +49,15 @@ def test_a_limit_ends_on_exactly_that_document(dataset):
 
 @pytest.mark.parametrize(("limit", "cut"), [(None, False), (8, False), (2, False), (3, True), (6, False), (10, False)])
 def test_a_limit_inside_a_batch_is_known(dataset, limit, cut):
-    assert Feed(dataset, 8, epochs=2, documents=limit).cut is cut
+    assert Feed(Whole(dataset, 8), epochs=2, documents=limit).cut is cut
 
 
 def test_a_limit_above_everything_changes_nothing(dataset):
-    assert sizes(Feed(dataset, 8, documents=999)) == sizes(Feed(dataset, 8))
+    assert sizes(Feed(Whole(dataset, 8), documents=999)) == sizes(Feed(Whole(dataset, 8)))
 
 
 def test_done_counts_what_lies_before(dataset):
-    feed = Feed(dataset, 8, epochs=2, documents=11)
+    feed = Feed(Whole(dataset, 8), epochs=2, documents=11)
     documents = tokens = 0
     for batch, after in feed.batches():
         assert feed.done(batch.position) == (documents, tokens)
@@ -67,7 +68,7 @@ def test_done_counts_what_lies_before(dataset):
 
 
 def test_a_shuffled_epoch_has_another_order_each_time(dataset):
-    feed = Feed(dataset, 8, seed=3, shuffle=True, epochs=2)
+    feed = Feed(Whole(dataset, 8, seed=3, shuffle=True), epochs=2)
     rows = [
         [int(row) for batch, _ in feed.batches() if batch.position.epoch == epoch for row in batch.rows]
         for epoch in (0, 1)
@@ -80,7 +81,7 @@ def test_a_shuffled_epoch_has_another_order_each_time(dataset):
 
 
 def test_a_batch_reads_its_documents(tmp_path):
-    batch = Feed(made(tmp_path / "d", [[[[1, 2], [3]]], [[[4]]]]), 100).at(Position.START)
+    batch = Feed(Whole(made(tmp_path / "d", [[[[1, 2], [3]]], [[[4]]]]), 100)).at(Position.START)
 
     assert batch.ids.tolist() == [1, 2, 3, 4]
     assert batch.starts.tolist() == [0, 3, 4]
@@ -99,7 +100,7 @@ def test_documents_in_memory_are_a_batch():
 
 
 def test_a_position_that_is_none_is_refused(dataset):
-    feed = Feed(dataset, 8)
+    feed = Feed(Whole(dataset, 8))
 
     with pytest.raises(RunError, match="there is no batch at epoch 1, batch 0: the feed ends at epoch 1, batch 0"):
         feed.at(Position(1, 0))
@@ -110,12 +111,12 @@ def test_a_position_that_is_none_is_refused(dataset):
 
 
 def test_nothing_is_left_after_the_end(dataset):
-    assert list(Feed(dataset, 8).batches(Position(1, 0))) == []
-    assert list(Feed(dataset, 8, documents=0).batches()) == []
+    assert list(Feed(Whole(dataset, 8)).batches(Position(1, 0))) == []
+    assert list(Feed(Whole(dataset, 8), documents=0).batches()) == []
 
 
 def test_a_feed_travels_as_its_spec(dataset):
-    feed = Feed(dataset, 8, seed=3, shuffle=True, epochs=2, documents=9)
+    feed = Feed(Whole(dataset, 8, seed=3, shuffle=True), epochs=2, documents=9)
     spec = json.loads(json.dumps(feed.spec()))
 
     other = Feed.from_spec(spec)
@@ -125,13 +126,13 @@ def test_a_feed_travels_as_its_spec(dataset):
 
 
 def test_an_unused_feed_can_be_pickled(dataset):
-    feed = Feed(dataset, 8)
+    feed = Feed(Whole(dataset, 8))
 
     assert sizes(pickle.loads(pickle.dumps(feed))) == sizes(feed)
 
 
 def test_an_empty_dataset_has_no_batches(tmp_path):
-    feed = Feed(made(tmp_path / "d", []), 8, epochs=2)
+    feed = Feed(Whole(made(tmp_path / "d", []), 8), epochs=2)
 
     assert list(feed.batches()) == []
     assert (feed.total_documents, feed.total_tokens, feed.total_batches) == (0, 0, 0)

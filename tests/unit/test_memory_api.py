@@ -2,6 +2,8 @@
 
 import csv
 import json
+import os
+import stat
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -75,10 +77,18 @@ def test_what_was_never_learned_is_not_there(memory: Memory) -> None:
     assert 7 not in memory
     with pytest.raises(KeyError):
         memory[unknown]
-    with pytest.raises(RunError, match="40 hex digits"):
-        memory["cat"]
+    nameless: list[Any] = ["cat", 0]
+    for name in nameless:
+        with pytest.raises(RunError, match=rf"{name!r} is not a pattern name; a name is .* 40 hex digits"):
+            memory[name]
     with pytest.raises(RunError, match="levels 0 to 1, not 2"):
         memory.level(2)
+
+
+def test_a_memory_and_a_level_tell_what_they_are_without_reading_anything(memory: Memory) -> None:
+    assert repr(memory) == f"Memory({str(memory.folder)!r}, widths=(3, 2), documents=3)"
+    assert repr(memory.level(1)) == "Level(1, width=2, observed=4, runs=1)"
+    assert "readers" not in vars(memory.level(1).store)
 
 
 def test_text_is_decoded_from_any_level(memory: Memory) -> None:
@@ -142,7 +152,7 @@ def test_metadata_names_the_documents_that_began_with_a_pattern(memory: Memory) 
     }
 
 
-def test_internal_names_are_not_looked_up_but_everything_else_is_as_with_katos(memory: Memory, tmp_path: Path) -> None:
+def test_internal_keys_change_nothing_that_is_seen_of_a_memory(memory: Memory, tmp_path: Path) -> None:
     run = trained(tmp_path, TEXTS, tokenizer="words", names="internal", metadata="documents", source="cats")
     with open_memory(run) as internal:
         assert rows(internal) == rows(memory)
@@ -150,8 +160,8 @@ def test_internal_names_are_not_looked_up_but_everything_else_is_as_with_katos(m
         assert {p.name: internal.metadata(p) for p in internal} == {p.name: memory.metadata(p) for p in memory}
         assert {internal.text(p) for p in internal} == {memory.text(p) for p in memory}
         assert internal.verify().problems == []
-        with pytest.raises(RunError, match="cannot look names up"):
-            internal.get("PTRN|" + "0" * 40)
+        assert all(internal[p.name].symbols == p.symbols for p in memory)
+        assert internal.get("PTRN|" + "0" * 40) is None
 
 
 def test_a_level_of_width_one_hands_the_empty_name_upward(tmp_path: Path) -> None:
@@ -171,7 +181,7 @@ def test_a_level_of_width_one_hands_the_empty_name_upward(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("format", ["jsonl", "csv", "parquet"])
 def test_an_export_holds_every_pattern(memory: Memory, tmp_path: Path, format: Any) -> None:
-    path = tmp_path / "deep" / f"out.{format}"
+    path = tmp_path / f"out.{format}"
 
     assert memory.export(path, format=format) == len(memory)
     assert memory.export(tmp_path / "one", format=format, level=1) == len(memory.level(1))
@@ -205,6 +215,67 @@ def test_an_export_that_cannot_be_written_says_why_and_leaves_nothing(
     with pytest.raises(RunError, match="disk is full"):
         memory.export(tmp_path / "y", format="jsonl")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_export_never_lands_in_a_run_a_memory_or_a_dataset(memory: Memory, run: Path, tmp_path: Path) -> None:
+    (tmp_path / "alias").symlink_to(run / "memory" / "manifest.json")
+    dataset = Path(json.loads((run / "dataset.json").read_text())["folder"])
+    before = {path: path.read_bytes() for path in run.rglob("*.json")}
+
+    for path in (
+        run / "memory" / "manifest.json",
+        run / "memory" / "runs" / "x.csv",
+        run / "plan.toml",
+        dataset / "x.csv",
+        tmp_path / "alias",
+    ):
+        with pytest.raises(RunError, match="which Headway keeps; give --output a place elsewhere"):
+            memory.export(path, format="csv")
+
+    assert {path: path.read_bytes() for path in run.rglob("*.json")} == before
+
+
+def test_an_export_replaces_ordinary_files_only(memory: Memory, tmp_path: Path) -> None:
+    # Of the test's own: a device such as /dev/null would be gone for all if this broke.
+    pipe, end = tmp_path / "pipe", tmp_path / "end"
+    os.mkfifo(pipe)
+    os.mknod(end, stat.S_IFSOCK | 0o600)
+
+    for path, what in ((pipe, "a pipe"), (tmp_path, "a folder"), (end, "a socket")):
+        with pytest.raises(RunError, match=f"is {what}; give --output the name of an ordinary file"):
+            memory.export(path, format="jsonl")
+
+    assert pipe.is_fifo()
+    assert end.is_socket()
+
+
+def test_an_export_through_a_link_writes_what_the_link_means(memory: Memory, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    for name in ("old.jsonl", "new.jsonl"):
+        (tmp_path / name).symlink_to(tmp_path / "elsewhere" / name)
+    (tmp_path / "elsewhere" / "old.jsonl").write_text("old")
+
+    for name in ("old.jsonl", "new.jsonl"):
+        memory.export(tmp_path / name, format="jsonl")
+
+        assert (tmp_path / name).is_symlink()
+        assert len(read(tmp_path / "elsewhere" / name, "jsonl")) == len(memory)
+
+
+def test_an_export_makes_no_folders(memory: Memory, tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"there is no folder .*deep; make it first"):
+        memory.export(tmp_path / "deep" / "x.csv", format="csv")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("format", ["parquet", "jsonl", "csv"])
+def test_a_place_where_no_file_can_be_is_no_bug(memory: Memory, tmp_path: Path, format: Any) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+
+    for path in (Path("/proc/x.csv"), tmp_path / "loop", tmp_path / ("x" * 300)):
+        with pytest.raises(RunError, match="the memory is untouched"):
+            memory.export(path, format=format)
 
 
 def test_a_closed_memory_opens_its_files_again(memory: Memory) -> None:
@@ -313,3 +384,17 @@ def test_counting_many_sequences_under_few_keys_is_exact_in_any_order() -> None:
     pairs = list(zip(found.keys.tolist(), sequences, strict=True))
     assert pairs == sorted(expected)
     assert dict(zip(pairs, found.counts.tolist(), strict=True)) == expected
+
+
+def test_a_name_has_a_text_too(tmp_path: Path) -> None:
+    with open_memory(trained(tmp_path, ["abcabcabc"])) as memory:
+        (most,) = memory.top(1)
+
+        assert memory.text(most.name) == memory.text(most) == "abc"
+        with pytest.raises(KeyError):
+            memory.text("PTRN|" + "0" * 40)
+
+
+def test_fewer_than_none_of_the_most_frequent_cannot_be_asked_for(tmp_path: Path) -> None:
+    with open_memory(trained(tmp_path, ["abcabcabc"])) as memory, pytest.raises(RunError, match="0 or more"):
+        memory.top(-3)

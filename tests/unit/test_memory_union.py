@@ -267,3 +267,32 @@ def test_a_memory_in_use_is_not_added_to(runs: dict[str, Path], one: Path) -> No
     with only_writer(one), open_memory(one) as memory, pytest.raises(RunError, match="is changing the memory"):
         memory.add(runs["two"])
     sync_folder(one)
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "said"),
+    [
+        ({"mode": "sentences", "min_sentence_tokens": 3}, {"mode": "sentences", "min_sentence_tokens": 4}, "min_sente"),
+        ({}, {"split": "simple"}, "split is simple there and whole here"),
+        ({}, {"max_tokens": 9}, "max_tokens is 9 there and None here"),
+    ],
+)
+def test_memories_of_other_rules_of_cutting_do_not_add_up(
+    tmp_path: Path, mine: dict[str, Any], theirs: dict[str, Any], said: str
+) -> None:
+    here, there = (trained(tmp_path / name, texts(1), **kinds) for name, kinds in (("here", mine), ("there", theirs)))
+    before = seen(here / "memory")
+
+    with open_memory(here) as memory, pytest.raises(RunError, match=said):
+        memory.add(there)
+
+    assert seen(here / "memory") == before
+
+
+def test_the_shortest_sentence_plays_no_part_where_nothing_is_cut_into_sentences(tmp_path: Path) -> None:
+    here, there = (trained(tmp_path / str(least), texts(1), min_sentence_tokens=least) for least in (3, 4))
+
+    with open_memory(here) as memory:
+        memory.add(there)
+
+    assert seen(here / "memory")[1] == 60

@@ -6,7 +6,7 @@ from hashlib import sha1
 import numpy as np
 import pytest
 
-from headway.learners.patterns.digest import piece_table, token_names
+from headway.learners.patterns.kernels.digest import piece_table, token_names
 from headway.learners.patterns.space import Space
 from headway.learners.patterns.still import still
 from headway.learners.patterns.tally import Rows, Tally, add_up

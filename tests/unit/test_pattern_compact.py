@@ -1,13 +1,23 @@
 """Merged runs: the same sums are the same bytes, however they were divided."""
 
+import re
+import resource
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from threading import Event, Timer
+from typing import Any
 
 import numpy as np
 import pytest
 
-from headway.learners.patterns.compact import compact
-from headway.learners.patterns.runs import RunFile, RunReader, RunWriter
+from headway.errors import MemoryDamage, RunError
+from headway.learners.patterns import compactor
+from headway.learners.patterns.compact import compact, rows_within
+from headway.learners.patterns.compactor import Compactor, Ears, Merge, groups, run_merges
+from headway.learners.patterns.manifest import Identity, Manifest
+from headway.learners.patterns.runs import RunFile, RunReader, RunWriter, open_runs
 from headway.learners.patterns.tally import Tally
 
 MANY = 3_000_000_000
@@ -66,3 +76,134 @@ def test_the_size_of_ranges_and_the_number_of_runs_leave_no_trace(
 
     assert (divided, divided_bytes) == (once, once_bytes)
     assert divided.rows == len(set(keys.tolist()))
+
+
+def test_more_runs_than_may_be_open_are_merged_by_way_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = [{n: 1, 50: 2, 100 + n: n + 1} for n in range(11)]
+    _, at_once = merged(tmp_path / "once", *parts)
+    monkeypatch.setattr(compactor, "MOST_SOURCES", 3)
+    (tmp_path / "stages").mkdir()
+    runs = [run(tmp_path / "stages", f"part{i}", part) for i, part in enumerate(parts)]
+
+    (merge,) = run_merges(tmp_path / "stages", [runs], taken=frozenset(each.file for each in runs))
+
+    left = {path.name for path in (tmp_path / "stages").iterdir()} - {each.file for each in runs}
+    assert left == {merge.result.file}
+    assert (tmp_path / "stages" / merge.result.file).read_bytes() == at_once
+    assert merge.sources == tuple(runs)
+
+
+def test_wide_patterns_are_merged_fewer_at_a_time() -> None:
+    narrow, wide = (RunFile("a.L0.arrow", 0, 1000, 1000, 0, 1, 1000 * stored, "") for stored in (26, 20_000))
+
+    assert rows_within(1 << 24, [narrow]) > 100 * rows_within(1 << 24, [wide])
+
+
+class TestInTheBackground:
+    @pytest.fixture
+    def manifest(self, tmp_path: Path) -> Manifest:
+        identity = Identity((3,), "chunking", None, "whole", None, "kato", "", "none", "", "", "")
+        return Manifest(identity, runs=tuple(run(tmp_path, f"part{n}", {n: 1, 9: 1}) for n in range(3)))
+
+    @pytest.fixture
+    def said(self) -> list[str]:
+        return []
+
+    @pytest.fixture
+    def noted(self) -> list[str]:
+        return []
+
+    @pytest.fixture
+    def at_work(self, tmp_path: Path, said: list[str], noted: list[str]) -> Iterator[Compactor]:
+        made = Compactor(tmp_path, after=3, memory=1 << 20, ears=Ears(warn=said.append, note=noted.append))
+        yield made
+        made.close()
+
+    def test_a_failure_costs_nothing_but_the_compaction(
+        self, at_work: Compactor, manifest: Manifest, said: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def full(*_: object, **__: object) -> None:
+            raise RunError("the disk is full")
+
+        monkeypatch.setattr(compactor, "run_merges", full)
+        at_work.consider(manifest)
+        at_work.wait()
+
+        assert at_work.take(manifest) == manifest
+        assert "training goes on" in said[0] and "the disk is full" in said[0]
+
+    def test_it_is_tried_again_when_more_has_piled_up(
+        self, at_work: Compactor, manifest: Manifest, said: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.test_a_failure_costs_nothing_but_the_compaction(at_work, manifest, said, tmp_path, monkeypatch)
+        monkeypatch.undo()
+        at_work.consider(manifest)
+        at_work.wait()
+        assert at_work.take(manifest) == manifest
+
+        more = replace(manifest, runs=(*manifest.runs, *(run(tmp_path, f"more{n}", {n: 1}) for n in range(3))))
+        at_work.consider(more)
+        at_work.wait()
+
+        assert len(at_work.take(more).runs) == 1
+        assert len(said) == 1
+
+    def test_damage_is_never_merged_over(self, at_work: Compactor, manifest: Manifest, tmp_path: Path) -> None:
+        path = tmp_path / manifest.runs[0].file
+        path.write_bytes(path.read_bytes()[:-9] + b"\0" * 9)
+        at_work.consider(manifest)
+        at_work.wait()
+
+        with pytest.raises(MemoryDamage, match="checksum"):
+            at_work.take(manifest)
+
+    def test_in_the_end_no_more_runs_are_left_than_may_pile_up(
+        self, at_work: Compactor, manifest: Manifest, tmp_path: Path, noted: list[str]
+    ) -> None:
+        """What came while a compaction was under way, and what made too few for one before, is merged as well."""
+        at_work.consider(manifest)
+        more = replace(manifest, runs=(*manifest.runs, *(run(tmp_path, f"more{n}", {n: 1}) for n in range(5))))
+
+        settled = at_work.settle(more)
+
+        assert groups(settled, after=3) == []
+        assert settled.observed(0) == more.observed(0)
+        assert noted == []
+        at_work.discard()
+        assert {path.name for path in tmp_path.iterdir()} == settled.files()
+        (said,) = noted
+        assert re.fullmatch(r"\d+ run files were merged into 2", said)
+
+    def test_runs_that_come_faster_than_they_are_merged_are_waited_for(
+        self, at_work: Compactor, manifest: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        begun, may_end = Event(), Event()
+
+        def slow(*given: Any, **options: Any) -> list[Merge]:
+            begun.set()
+            may_end.wait(10)
+            return run_merges(*given, **options)
+
+        monkeypatch.setattr(compactor, "run_merges", slow)
+        at_work.consider(manifest)
+        begun.wait(10)
+        few = replace(manifest, runs=(*manifest.runs, *(run(tmp_path, f"more{n}", {n: 1}) for n in range(8))))
+        many = replace(few, runs=(*few.runs, run(tmp_path, "last", {1: 1})))
+
+        assert at_work.take(few) == few
+        Timer(0.1, may_end.set).start()
+        assert len(at_work.take(many).runs) == 10
+
+
+def test_more_files_than_a_process_may_open_are_said_with_what_to_do(tmp_path: Path) -> None:
+    runs = [run(tmp_path, f"part{n}", {n: 1}) for n in range(40)]
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with (tmp_path / "last").open("w") as last:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (last.fileno() + 20, before[1]))
+        try:
+            with pytest.raises(RunError, match="headway memory compact"):
+                open_runs(tmp_path, runs)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)

@@ -103,7 +103,7 @@ def test_differences_say_where_from_what_to_what() -> None:
     assert found == [
         "data.cache.rows: 10 when the run began, 11 now",
         "run.epochs: 1 when the run began, 2 now",
-        "workers: nothing when the run began, 2 now",
+        "workers: not set when the run began, 2 now",
     ]
 
 
@@ -123,11 +123,18 @@ def test_a_setting_newer_than_the_saved_plan_had_its_default() -> None:
     assert [d.path for d in differences(old, resolved(made(run={"seed": 4})), KINDS)] == ["run.seed"]
 
 
+def test_what_a_run_decided_is_no_difference() -> None:
+    old = resolved(made()) | {"decided": {"workers": {"value": 2, "why": "one per usable core"}}}
+
+    assert differences(old, resolved(made()), KINDS) == []
+    assert differences(resolved(made()), old, KINDS) == []
+
+
 def test_a_setting_that_no_longer_exists_forbids_to_continue() -> None:
     old = resolved(made())
     old["learner"]["depth"] = 4
 
-    with pytest.raises(PlanError, match=r"learner\.depth: 4 when the run began, nothing now"):
+    with pytest.raises(PlanError, match=r"learner\.depth: 4 when the run began, not set now"):
         check_resume(old, resolved(made()), KINDS)
 
 

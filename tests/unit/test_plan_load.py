@@ -46,8 +46,8 @@ class Echo:
     kind: Literal["echo"]
     loud: bool = False
 
-    def misfits(self, data: Data) -> list[str]:
-        return ["loud: goes with whole documents only"] if self.loud and data.split != "whole" else []
+    def misfits(self, data: Data, run: Any) -> list[str]:
+        return ["learner.loud: goes with whole documents only"] if self.loud and data.split != "whole" else []
 
 
 KINDS = Kinds(data=Data, learners={"counter": Counter, "echo": Echo})
@@ -125,7 +125,7 @@ def test_every_problem_is_reported_at_once_with_its_path_and_value() -> None:
         "learner.widths[1]: should be a valid integer, not true",
         "run.save_every: '5x' is not a duration; write it like '500ms', '5s', '2m' or '1h'",
         "run.seed: should be greater than or equal to 0, not -1",
-        "run.batch_tokens: should be greater than or equal to 1024, not 12",
+        "run.batch_tokens: should be greater than or equal to 64, not 12",
         "workers: should be a valid integer, not 2.0",
         "memory: '1XB' is not a size; write it like '512MB' (10^6) or '1GiB' (2^30)",
     ]
@@ -197,6 +197,21 @@ def test_a_long_value_is_cut_in_the_message() -> None:
     assert len(problem) < 120
 
 
+def test_a_misspelt_kind_hides_no_problem_of_its_learner() -> None:
+    assert problems_of(SMALLEST | {"learner": {"kind": "countr", "widths": ["5"], "width": 1}}) == [
+        "learner.kind: there is no learner \"countr\"; known: counter, echo; did you mean 'counter'?",
+        'learner.widths[0]: should be a valid integer, not "5"',
+        "learner.width: unknown key; did you mean 'widths'?",
+    ]
+
+
+def test_of_a_learner_whose_kind_is_anybodys_guess_keys_that_none_has_are_named() -> None:
+    assert problems_of(SMALLEST | {"learner": {"kind": "xyz", "widths": ["5"], "loud": 1, "lud": 2}}) == [
+        'learner.kind: there is no learner "xyz"; known: counter, echo',
+        "learner.lud: unknown key; did you mean 'loud'?",
+    ]
+
+
 def test_overrides_are_toml_values_or_bare_strings(tmp_path: Path) -> None:
     overrides = [
         "learner.widths=[5, 7, 9]",
@@ -227,11 +242,50 @@ def test_overrides_that_cannot_be_applied_are_all_listed(tmp_path: Path) -> None
         load_plan(path, kinds=KINDS, overrides=["workers", "=3", "run..seed=1", "workers.most=3"])
 
     assert caught.value.problems == [
-        "'workers' is not KEY=VALUE; write for example run.epochs=2",
-        "'=3' is not KEY=VALUE; write for example run.epochs=2",
-        "'run..seed=1' is not KEY=VALUE; write for example run.epochs=2",
-        "'workers.most=3': workers is a value, not a table",
+        "--set 'workers' is not KEY=VALUE; write for example run.epochs=2",
+        "--set '=3' is not KEY=VALUE; write for example run.epochs=2",
+        "--set 'run..seed=1' is not KEY=VALUE; write for example run.epochs=2",
+        "--set 'workers.most=3': workers is a value, not a table",
     ]
+
+
+def test_overrides_that_cannot_be_applied_hide_nothing_of_the_rest(tmp_path: Path) -> None:
+    overrides = ["foo", "learner.widths=[1]", "workers=0"]
+
+    with pytest.raises(PlanError) as caught:
+        load_plan(written(tmp_path, SMALLEST_TOML), kinds=KINDS, overrides=overrides)
+
+    assert [problem.split(":")[0] for problem in caught.value.problems] == [
+        "--set 'foo' is not KEY=VALUE; write for example run.epochs=2",
+        "learner.widths[0]",
+        "workers",
+    ]
+
+
+def test_a_look_at_the_valid_parts_joins_the_problems_of_the_others(tmp_path: Path) -> None:
+    def look(key: str, value: Any) -> list[str]:
+        return [f"data.sources: {value.sources} are not there"] if key == "data" else []
+
+    path = written(tmp_path, SMALLEST_TOML)
+
+    with pytest.raises(PlanError) as caught:
+        load_plan(path, kinds=KINDS, overrides=["learner.widths=[1]", "data.split=3"], look=look)
+
+    assert caught.value.problems == [
+        "data.split: should be 'whole' or 'simple', not 3",
+        "learner.widths[0]: 1 is too small",
+        "data.sources: ('a.txt',) are not there",
+    ]
+    assert load_plan(path, kinds=KINDS, look=look).name == "poems", "a valid plan is looked at by who wants it"
+
+
+def test_what_a_run_decided_is_no_part_of_its_plan(tmp_path: Path) -> None:
+    decided = '[decided.workers]\nvalue = 2\nwhy = "one per usable core"\n'
+    text = json.dumps(SMALLEST | {"name": "poems", "decided": {"workers": {"value": 2, "why": "cores"}}})
+
+    assert load_plan(written(tmp_path, text, "plan.resolved.json"), kinds=KINDS).workers is None
+    with pytest.raises(PlanError, match="decided: unknown key"):
+        load_plan(written(tmp_path, SMALLEST_TOML + decided), kinds=KINDS)
 
 
 def test_an_override_of_an_unknown_key_is_an_error(tmp_path: Path) -> None:

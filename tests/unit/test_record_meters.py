@@ -63,8 +63,20 @@ def test_one_step_longer_than_the_window_still_has_a_rate() -> None:
     assert progress.rate == Rate(documents=0.01, tokens=0.3)
 
 
+def test_the_first_step_which_waits_for_compilers_and_workers_measures_no_rate() -> None:
+    timed = [(0.0, STARTED), (40.0, step(10, 100))]
+
+    first = folded(*timed, total_tokens=1000)
+    second = folded(*timed, (40.5, step(10, 100)), total_tokens=1000)
+    third = folded(*timed, (40.5, step(10, 100)), (42.0, step(10, 100)), total_tokens=1000)
+
+    assert (first.rate, first.eta_seconds) == (None, None)
+    assert (second.rate, second.eta_seconds) == (Rate(documents=20.0, tokens=200.0), None)
+    assert (third.rate, third.eta_seconds) == (Rate(documents=10.0, tokens=100.0), 7.0)
+
+
 def test_time_left_comes_from_tokens_where_their_total_is_known() -> None:
-    timed = [(0.0, STARTED), (2.0, step(1, 40))]
+    timed = [(0.0, STARTED), (1.0, step(0, 0)), (3.0, step(1, 40))]
 
     assert folded(*timed, total_documents=11, total_tokens=100).eta_seconds == 3.0
     assert folded(*timed, total_documents=11).eta_seconds == 20.0
@@ -72,16 +84,20 @@ def test_time_left_comes_from_tokens_where_their_total_is_known() -> None:
 
 
 def test_time_left_is_never_negative_and_unknown_without_movement() -> None:
-    assert folded((0.0, STARTED), (2.0, step(1, 40)), total_tokens=10).eta_seconds == 0.0
+    assert folded((0.0, STARTED), (1.0, step(0, 0)), (2.0, step(1, 40)), total_tokens=10).eta_seconds == 0.0
     assert folded((0.0, STARTED), (2.0, step(1, 0)), total_tokens=10).eta_seconds is None
 
 
 def test_a_resumed_run_counts_what_was_done_before_but_not_in_its_rate() -> None:
     progress = folded(
-        (0.0, STARTED), (100.0, Resumed(Position(0, 9), 50, 500)), (102.0, step(1, 40)), total_tokens=1000
+        (0.0, STARTED),
+        (100.0, Resumed(Position(0, 9), 50, 500)),
+        (100.0, step(0, 0)),
+        (102.0, step(1, 40)),
+        total_tokens=1000,
     )
 
-    assert (progress.documents, progress.tokens) == (51, 540)
+    assert (progress.documents, progress.tokens, progress.continued) == (51, 540, True)
     assert progress.overall_rate == Rate(documents=0.5, tokens=20.0)
     assert progress.eta_seconds == 23.0
 

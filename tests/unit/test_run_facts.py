@@ -42,7 +42,7 @@ def test_the_status_is_how_the_last_session_ended(tmp_path: Path, reason: str, s
     known = facts(record(tmp_path, started(1), step(2, 5), saved(3), finished(4, reason, documents=5)))
 
     assert (known.status, known.documents, known.tokens, known.seconds) == (status, 5, 50, 3)
-    assert known.totals == {"documents": 5}
+    assert (known.totals, known.recorded) == ({"documents": 5}, 4)
     assert (known.workers, known.memory, known.dataset, known.started) == (2, 100, "abc", 1)
 
 
@@ -78,6 +78,16 @@ def test_a_session_that_died_before_it_resumed_loses_nothing(tmp_path: Path) -> 
     assert known.documents == 5
 
 
+def test_a_session_at_work_begins_with_what_the_one_before_had_saved(tmp_path: Path) -> None:
+    record(tmp_path, started(0), step(1, 5), saved(2), step(3, 7), started(100))
+    lock = Lock(tmp_path, doing="training")
+
+    known = facts(tmp_path)
+    lock.close()
+
+    assert (known.status, known.documents) == ("running", 5)
+
+
 def test_a_session_from_the_start_counts_from_the_start(tmp_path: Path) -> None:
     known = facts(record(tmp_path, started(0), step(1, 5), saved(2), started(100), step(101, 3), saved(102)))
 
@@ -87,9 +97,20 @@ def test_a_session_from_the_start_counts_from_the_start(tmp_path: Path) -> None:
 def test_without_a_record_nothing_is_invented(tmp_path: Path) -> None:
     known = facts(tmp_path)
 
-    assert (known.status, known.documents, known.sessions) == ("interrupted", 0, 0)
-    unknown = (known.started, known.tokens_per_second, known.workers, known.memory, known.dataset, known.totals)
+    assert known.status == "unknown"
+    assert "record.jsonl is missing: what the run did is not known" in known.warnings[0]
+    unknown = (known.documents, known.tokens, known.seconds, known.sessions, known.started, known.tokens_per_second)
     assert unknown == (None,) * 6
+    assert (known.workers, known.memory, known.dataset, known.totals, known.recorded) == (None,) * 5
+
+
+def test_a_run_that_just_began_is_running_though_nothing_is_known_of_it(tmp_path: Path) -> None:
+    lock = Lock(tmp_path, doing="training")
+
+    known = facts(tmp_path)
+    lock.close()
+
+    assert (known.status, known.documents, known.warnings) == ("running", None, ())
 
 
 def test_warnings_are_kept(tmp_path: Path) -> None:

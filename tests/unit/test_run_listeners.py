@@ -27,7 +27,15 @@ def step(time: float, documents: int) -> Event:
 
 
 EXPECTED = {"time": 10.0, "event": "expected", "documents": 100, "tokens": 1000}
-FINISHED = {"time": 99.0, "event": "finished", "reason": "complete", "position": [1, 0], "seconds": 3.0, "totals": {}}
+FINISHED = {
+    "time": 99.0,
+    "event": "finished",
+    "reason": "complete",
+    "position": [1, 0],
+    "seconds": 3.0,
+    "totals": {},
+    "why": None,
+}
 
 
 def watched(*events: Event) -> Watch:
@@ -59,15 +67,26 @@ def test_before_anything_is_known_nothing_is_claimed() -> None:
     assert watched().build_seconds() is None
     empty = building(1, 0, "checking") | {"bytes": 0, "shards": 0, "documents": 0}
     assert watched(empty).line() == "dataset: checking"
-    assert watched(started(10)).line().startswith("training | 0 documents")
+    assert watched(started(10)).line() == "training | 0 documents, 0 tokens"
+    assert watched(started(10), step(50, 1)).line() == "training | 1 document, 10 tokens | level 0 2"
 
 
 def test_a_training_shows_rate_time_left_and_metrics() -> None:
-    watch = watched(started(10), EXPECTED, step(20, 50))
+    watch = watched(started(9), EXPECTED, step(10, 0), step(20, 50))
 
     assert watch.share == 0.5
     assert watch.line() == (
         "training 50.0 % | 50 documents, 500 tokens | 5 documents/s, 50 tokens/s | 10.0 s left | level 0 100"
+    )
+
+
+def test_a_continued_training_says_what_is_of_this_session_alone() -> None:
+    resumed = {"time": 10, "event": "resumed", "position": [0, 4], "documents": 20, "tokens": 200}
+    watch = watched(started(9), EXPECTED, resumed, step(10, 0), step(20, 50))
+
+    assert watch.line() == (
+        "training 70.0 % | 70 documents, 700 tokens | 5 documents/s, 50 tokens/s | 6.0 s left | "
+        "in this session: level 0 100"
     )
 
 
@@ -92,13 +111,14 @@ def test_notes_and_warnings_are_said_at_once() -> None:
     assert lines(note, warned) == ["continuing runs/demo-001", "warning: run.epochs changed"]
 
 
-def test_a_reader_that_leaves_does_not_stop_the_training() -> None:
+@pytest.mark.parametrize("wrong", [BrokenPipeError(), OSError(28, "full"), ValueError("closed")])
+def test_a_stream_that_takes_no_more_does_not_stop_the_training(wrong: Exception) -> None:
     class Gone(io.StringIO):
         writes = 0
 
         def write(self, text: str) -> int:
             self.writes += 1
-            raise BrokenPipeError
+            raise wrong
 
     stream = Gone()
     listener = Lines(stream)

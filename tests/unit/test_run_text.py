@@ -1,6 +1,6 @@
 import pytest
 
-from headway.run.text import count, duration, percent, rate
+from headway.run.text import amount, count, counted, duration, percent, rate
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,27 @@ def test_an_unmeasured_rate_is_not_a_number() -> None:
 def test_a_share_of_nothing_is_not_a_number() -> None:
     assert percent(1, 0) == "-"
     assert percent(1, 8) == "12.5 %"
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "shown"),
+    [
+        (0, 9, "0.0 %"),
+        (12, 610_458_000, "< 0.1 %"),
+        (5, 10_000, "0.1 %"),
+        (999, 1000, "99.9 %"),
+        (610_258_741, 610_458_000, "> 99.9 %"),
+        (9, 9, "100.0 %"),
+    ],
+)
+def test_a_share_is_none_or_all_only_where_it_is(part: int, whole: int, shown: str) -> None:
+    assert percent(part, whole) == shown
+
+
+def test_one_thing_is_not_plural() -> None:
+    assert (amount(1, "document"), amount(2000, "document"), amount(0, "token")) == (
+        "1 document",
+        "2,000 documents",
+        "0 tokens",
+    )
+    assert (counted(1, "document"), counted(1_230_000, "token")) == ("1 document", "1.23 M tokens")

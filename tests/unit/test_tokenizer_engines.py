@@ -141,6 +141,18 @@ class TestEngineChoice:
         assert "index out of bounds" in choice.rejected["fastokens"]
         assert "slice" in choice.rejected["tiktoken"]
 
+    def test_the_reason_of_a_refusal_names_no_place_in_foreign_code_and_no_setting(self, present: pytest.MonkeyPatch):
+        def broken_in_rust(blueprint: Blueprint) -> engines.Engine:
+            raise Panic("no such model\n\nLocation:\n    src/load.rs:241:24")
+
+        present.setitem(engines.BUILDERS, "gigatoken", broken_in_rust)
+
+        reason = choose_engine(gpt2_blueprint()).rejected["gigatoken"]
+
+        assert reason == "the tokenizer engine gigatoken failed on gpt2: no such model"
+        with pytest.raises(TokenizerError, match=r"no such model; choose another with data\.engine"):
+            build_engine("gigatoken", gpt2_blueprint())
+
     def test_a_difference_only_the_corpus_shows_is_found(self, present: pytest.MonkeyPatch):
         reference = build_engine("tokenizers", gpt2_blueprint())
 

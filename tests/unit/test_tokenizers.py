@@ -184,8 +184,10 @@ class TestTokenizerFiles:
             load_tokenizer(spec, folder=tmp_path)
 
     def test_a_name_that_is_no_file_is_an_error_with_a_suggestion(self, tmp_path: Path):
-        with pytest.raises(TokenizerError, match="did you mean 'gpt2'"):
+        with pytest.raises(TokenizerError, match=r"; did you mean 'gpt2'\? If not, give the path of"):
             load_tokenizer("gtp2", folder=tmp_path)
+        with pytest.raises(TokenizerError, match="did you mean 'verse'"):
+            load_tokenizer("verses", folder=tmp_path)
 
     def test_a_file_that_cannot_be_read_is_an_error(self, tmp_path: Path):
         (tmp_path / "tokenizer.json").mkdir()
@@ -235,6 +237,28 @@ class TestTiktoken:
 
         with pytest.raises(TokenizerError, match=r"no route to host.*TIKTOKEN_CACHE_DIR"):
             load_tokenizer("tiktoken:cl100k_base", folder=HERE)
+
+    def test_gpt2s_encoding_needs_no_network(self, monkeypatch: pytest.MonkeyPatch):
+        tiktoken = pytest.importorskip("tiktoken")
+
+        def no_network(name: str) -> None:
+            raise OSError("no route to host")
+
+        monkeypatch.setattr(tiktoken, "get_encoding", no_network)
+        tokenizer = load_tokenizer("tiktoken:gpt2", engine="tiktoken", folder=HERE)
+
+        assert rows(tokenizer.encode(["Hello world", "<|endoftext|>"])) == [[15496, 995], [50256]]
+        assert tokenizer.symbols == list(gpt2.symbols())
+
+    @pytest.mark.usefixtures("cached")
+    def test_the_carried_table_is_tiktokens(self):
+        tiktoken = pytest.importorskip("tiktoken")
+        theirs = tiktoken.get_encoding("r50k_base")
+
+        ours = blueprints._gpt2_ranks()
+
+        assert ours.pattern == theirs._pat_str
+        assert ours.specials == theirs._special_tokens
 
     def test_without_the_package_the_error_says_how_to_get_it(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setitem(sys.modules, "tiktoken", None)
@@ -295,7 +319,7 @@ class TestWordsAndBytes:
             select_engine("words", engine="gigatoken", folder=HERE)
 
     def test_options_change_the_digest(self):
-        specs = ["words", r"words:\w+", r"words:\S+", "bytes", "gpt2"]
+        specs = ["words", "verse", r"words:\w+", r"words:\S+", "bytes", "gpt2"]
 
         assert len({load_tokenizer(spec, engine="tokenizers", folder=HERE).digest for spec in specs}) == len(specs)
 
@@ -320,7 +344,7 @@ class TestWordsAndBytes:
         with pytest.raises(TokenizerError, match="lone surrogate"):
             load_tokenizer(spec, folder=HERE).encode(["\udfff"])
 
-    @pytest.mark.parametrize("spec", ["words", "words:x", "bytes"])
+    @pytest.mark.parametrize("spec", ["words", "words:x", "verse", "bytes"])
     def test_no_engine_is_chosen(self, spec: str):
         assert select_engine(spec, folder=HERE).engine == load_tokenizer(spec, folder=HERE).engine == "python"
 

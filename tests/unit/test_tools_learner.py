@@ -63,6 +63,9 @@ def test_a_node_that_cannot_be_trained_says_why(given: dict[str, Any], said: str
         ({"nodes": []}, "not 0"),
         ({"nodes": nodes(5, 6)[::-1]}, "should be called node0, node1 in this order, not node1, node0"),
         ({"node0_batch_size": 0}, "node0_batch_size: should be 1 or more, not 0"),
+        ({"tokenizer_name": "gtp2"}, "tokenizer_name: .*gtp2"),
+        ({"tokenizer_name": "words:("}, "tokenizer_name: "),
+        ({"folder": __file__}, "folder: .* is a file; name a folder"),
     ],
 )
 def test_a_learner_that_cannot_be_says_why(given: dict[str, Any], said: str) -> None:
@@ -132,5 +135,5 @@ def test_a_folder_of_other_nodes_is_refused_before_they_are_trained(tmp_path: Pa
         if sizes == (3, 2):
             train_from_streaming_dataset(str(tmp_path / "texts.jsonl"), None, learner, verbose=False)
         else:
-            with pytest.raises(RunError, match=r"chunk sizes \(3, 2\) and mode 'chunking', not \(3, 4\)"):
+            with pytest.raises(RunError, match=r"chunk sizes \(3, 2\), not \(3, 4\)"):
                 train_from_streaming_dataset(str(tmp_path / "texts.jsonl"), None, learner, verbose=False)

@@ -244,6 +244,11 @@ def test_a_shorter_checkpoint_interval_saves_more_often(write: Callable[..., str
         ({"num_workers": 0}, "num_workers: should be 1 or more, not 0"),
         ({"checkpoint_interval": 0}, "checkpoint_interval: should be 1 or more"),
         ({"profiler": object()}, "profiler: cannot be used yet"),
+        ({"max_samples": 2.5}, r"max_samples: .*not 2\.5"),
+        ({"max_samples": True}, "max_samples: .*not True"),
+        ({"num_workers": "2"}, "num_workers: should be 1 or more, not '2'"),
+        ({"checkpoint_interval": "x"}, "checkpoint_interval: should be 1 or more, not 'x'"),
+        ({"num_levels": "2"}, "should be 2 to 3, the number of nodes, not '2'"),
     ],
 )
 def test_arguments_that_cannot_be_are_named(arguments: dict[str, Any], said: str) -> None:
@@ -253,8 +258,22 @@ def test_arguments_that_cannot_be_are_named(arguments: dict[str, Any], said: str
         )
 
 
-def test_the_learners_own_tokenizer_may_be_named(write: Callable[..., str]) -> None:
-    assert train(write(TEXTS), learner_of(), tokenizer_name="bytes")["samples_processed"] == 12
+def test_a_folder_of_another_tokenizer_is_refused_before_anything_is_trained(
+    write: Callable[..., str], tmp_path: Path
+) -> None:
+    key = write(TEXTS)
+    train(key, learner_of(folder=tmp_path / "home"))
+    runs = set((tmp_path / "home" / "runs").iterdir())
+
+    with pytest.raises(RunError, match="tokenizer 'bytes', not 'words'"):
+        train(key, learner_of(folder=tmp_path / "home", tokenizer_name="words"))
+
+    assert set((tmp_path / "home" / "runs").iterdir()) == runs
+
+
+@pytest.mark.parametrize(("mine", "given"), [("bytes", "bytes"), ("openai-community/gpt2", "openai-community/gpt2")])
+def test_the_learners_own_tokenizer_may_be_named(write: Callable[..., str], mine: str, given: str) -> None:
+    assert train(write(TEXTS), learner_of(tokenizer_name=mine), tokenizer_name=given)["samples_processed"] == 12
 
 
 # Continuing.

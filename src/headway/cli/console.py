@@ -2,14 +2,15 @@
 
 import json
 import os
+import re
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from threading import RLock
 from time import monotonic
 from types import TracebackType
-from typing import Any, Self, TextIO
+from typing import Any, Self, TextIO, cast
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -18,6 +19,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from headway.cli.output import Forgiving, Output
 from headway.plan.section import format_bytes
 from headway.record.record import Listener
 from headway.run.listeners import Lines
@@ -28,6 +30,24 @@ _MEMORY_SECONDS = 1.0
 _REFRESH_PER_SECOND = 4
 _NOTES = 4
 _WHOLE_LINES = 10_000
+_FOOTER, _FOOTER_SHORT = "Ctrl-C saves and leaves", "Ctrl-C saves"
+_FRAME_COLUMNS, _FRAME_LINES = 4, 2
+# What a small screen does without, the least important first; how far it is and how long it takes stay.
+_LEAVE = (
+    "notes",
+    "space",
+    "details",
+    "metrics",
+    "workers",
+    "memory",
+    "shards",
+    "read",
+    "phase",
+    "rate",
+    "tokens",
+    "documents",
+)
+_TRAILING = re.compile(r" +$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +66,11 @@ class Display:
 
 
 def display(*, quiet: bool, json: bool, stream: TextIO) -> Display:
-    """The display that fits the stream and what the user asked for."""
+    """The display that fits the stream and what the user asked for; it falls silent when the stream takes no more."""
     if quiet:
         return Display((), nullcontext())
+    # Whoever read along has left, or the disk is full; that is no reason to stop learning.
+    stream = cast(TextIO, Forgiving(stream))
     if json:
         return Display((JsonLines(stream),), nullcontext())
     console = Console(file=stream)
@@ -69,7 +91,16 @@ class _Page(Console):
 def page(stream: TextIO) -> Console:
     """A console for what stays on the screen: as wide as the terminal; into a file or a pipe, lines stay whole."""
     console = _Page(file=stream, highlight=False)
-    return console if console.is_terminal else _Page(file=stream, highlight=False, width=_WHOLE_LINES)
+    if console.is_terminal:
+        return console
+    return _Page(file=cast(TextIO, _Trimmed(stream)), highlight=False, width=_WHOLE_LINES)
+
+
+class _Trimmed(Output):
+    """Without the spaces that tables fill their last column with."""
+
+    def write(self, text: str, /) -> int:
+        return super().write(_TRAILING.sub("", text))
 
 
 class JsonLines:
@@ -77,18 +108,11 @@ class JsonLines:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._gone = False
 
     def __call__(self, event: Mapping[str, Any]) -> None:
         """Write one event."""
-        if self._gone:
-            return
-        try:
-            self._stream.write(json.dumps(event, ensure_ascii=False) + "\n")
-            self._stream.flush()
-        except BrokenPipeError:
-            # Whoever read along has left; that is no reason to stop learning.
-            self._gone = True
+        self._stream.write(json.dumps(event, ensure_ascii=False) + "\n")
+        self._stream.flush()
 
 
 class Memory:
@@ -115,6 +139,7 @@ class FullScreen:
     """A screen of its own while entered, and whatever was there before afterwards."""
 
     def __init__(self, console: Console) -> None:
+        self._console = console
         self._watch = Watch()
         self._memory = Memory()
         self._notes: deque[str] = deque(maxlen=_NOTES)
@@ -138,15 +163,33 @@ class FullScreen:
                 self._notes.append(event["text"])
 
     def render(self) -> RenderableType:
-        """The screen as it should look now."""
+        """The screen as it should look now; where it is too small, what matters least is left out."""
         with self._lock:
-            watch = self._watch
-            parts: list[RenderableType] = [_bar(watch), Text(), _facts(watch, self._memory.bytes())]
-            if metrics := watch.metrics():
-                parts += [Text(), _metrics(metrics)]
-            parts += [Text(), *(Text(note, style="dim", overflow="fold") for note in self._notes)]
-        footer = "Ctrl-C saves and leaves"
-        return Panel(Group(*parts), title=_title(watch), subtitle=footer, title_align="left", subtitle_align="left")
+            title, notes = _title(self._watch), tuple(self._notes)
+            bodies = [_body(self._watch, self._memory.bytes(), notes, left_out) for left_out in range(len(_LEAVE) + 1)]
+        inside = self._console.options.update(width=max(1, self._console.width - _FRAME_COLUMNS))
+        height = self._console.height - _FRAME_LINES
+        fitting = (body for body in bodies if len(self._console.render_lines(body, inside)) <= height)
+        footer = _FOOTER if self._console.width >= len(_FOOTER) + _FRAME_COLUMNS + 2 else _FOOTER_SHORT
+        body = next(fitting, bodies[-1])
+        return Panel(body, title=title, subtitle=footer, title_align="left", subtitle_align="left")
+
+
+def _body(watch: Watch, resident: int | None, notes: Sequence[str], left_out: int) -> Group:
+    """What is on the screen without the first so many things of _LEAVE."""
+    gone = frozenset(_LEAVE[:left_out])
+    space = [] if "space" in gone else [Text()]
+    parts: list[RenderableType] = [_bar(watch), *space, _facts(watch, resident, gone)]
+    if "metrics" not in gone and (metrics := watch.metrics(brief="details" in gone)):
+        parts += [*space, *_heading(watch), _metrics(metrics)]
+    if "notes" not in gone and notes:
+        parts += [*space, *(Text(note, style="dim", overflow="fold") for note in notes)]
+    return Group(*parts)
+
+
+def _heading(watch: Watch) -> list[Text]:
+    """What metrics are of, where that is not the whole run."""
+    return [Text("in this session", style="dim")] if watch.progress.continued else []
 
 
 def _title(watch: Watch) -> str:
@@ -165,42 +208,45 @@ def _bar(watch: Watch) -> RenderableType:
     return row
 
 
-def _facts(watch: Watch, resident: int | None) -> Table:
-    table = _grid()
+def _facts(watch: Watch, resident: int | None, gone: Set[str]) -> Table:
     if watch.training:
-        _training_rows(table, watch)
-    elif watch.build is not None:
-        _build_rows(table, watch, watch.build)
+        rows = _training_rows(watch)
     else:
-        table.add_row("phase", "starting")
-    table.add_row("memory", _memory_of(watch, resident))
+        rows = [("phase", "starting")] if watch.build is None else _build_rows(watch, watch.build)
+    table = _grid()
+    for name, value in [*rows, ("memory", _memory_of(watch, resident))]:
+        if name not in gone:
+            table.add_row(name, value)
     return table
 
 
-def _training_rows(table: Table, watch: Watch) -> None:
+def _training_rows(watch: Watch) -> list[tuple[str, str]]:
     progress, speed = watch.progress, watch.progress.rate
-    table.add_row("documents", _of(progress.documents, progress.total_documents))
-    table.add_row("tokens", _of(progress.tokens, progress.total_tokens))
-    table.add_row("rate", rate(speed and speed.documents, "documents"))
-    table.add_row("", rate(speed and speed.tokens, "tokens"))
-    table.add_row("time", f"{duration(progress.seconds)}, {duration(progress.eta_seconds)} left")
-    if watch.began is not None:
-        table.add_row("workers", str(watch.began["workers"]))
+    speeds = rate(speed and speed.documents, "documents"), rate(speed and speed.tokens, "tokens")
+    rows = [
+        ("documents", _of(progress.documents, progress.total_documents)),
+        ("tokens", _of(progress.tokens, progress.total_tokens)),
+        ("rate", "\n".join(speeds)),
+        ("time", f"{duration(progress.seconds)}, {duration(progress.eta_seconds)} left"),
+    ]
+    return rows if watch.began is None else [*rows, ("workers", str(watch.began["workers"]))]
 
 
-def _build_rows(table: Table, watch: Watch, build: Mapping[str, Any]) -> None:
-    table.add_row("phase", str(build["stage"]))
-    table.add_row("shards", _of(build["shards_done"], build["shards"]))
-    table.add_row("read", f"{format_bytes(build['bytes_done'])} of {format_bytes(build['bytes'])}")
-    table.add_row("documents", count(build["documents"]))
-    table.add_row("tokens", count(build["tokens"]))
-    table.add_row("time", duration(watch.build_seconds()))
+def _build_rows(watch: Watch, build: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [
+        ("phase", str(build["stage"])),
+        ("shards", _of(build["shards_done"], build["shards"])),
+        ("read", f"{format_bytes(build['bytes_done'])} of {format_bytes(build['bytes'])}"),
+        ("documents", count(build["documents"])),
+        ("tokens", count(build["tokens"])),
+        ("time", duration(watch.build_seconds())),
+    ]
 
 
-def _metrics(metrics: Mapping[str, float]) -> Table:
+def _metrics(metrics: Mapping[str, str]) -> Table:
     table = _grid()
-    for name, value in metrics.items():
-        table.add_row(name, count(value))
+    for name, shown in metrics.items():
+        table.add_row(name, shown)
     return table
 
 

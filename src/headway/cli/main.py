@@ -1,20 +1,24 @@
 """The command line: one verb per file, each loaded only when it is called."""
 
 import argparse
-import os
 import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Protocol, cast
 
+from headway.cli.output import UNWRITABLE, Output, OutputError, checked_output, say
 from headway.errors import HeadwayError
+from headway.run.stop import orderly
 
 _VERBS = {
     "train": "train what a plan describes; an interrupted run is continued",
     "data": "build datasets: text to tokens, once",
     "runs": "list runs, show one",
     "memory": "look into a pattern memory: statistics, patterns, checks, export",
+    "autoencoder": "use a trained autoencoder: codes, new text, how good it is",
+    "vectors": "convert word vectors, once",
     "plan": "check a plan, print its JSON schema",
 }
 _BROKEN_PIPE = 141
@@ -33,28 +37,50 @@ class Verb(Protocol):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command: 0, or 2 with a message when something the user can change is wrong, or 1 for a bug of ours."""
+    """Run one command; its exit code.
+
+    0, or 2 with a message when something the user can change is wrong, 74 when its output could not be written, 128
+    and the signal's number when one stopped it, 1 for a bug of ours.
+    """
     given = list(sys.argv[1:] if arguments is None else arguments)
+    with checked_output() as output:
+        try:
+            with orderly():
+                code = _run(given)
+        except HeadwayError as error:
+            say(f"headway: {error}")
+            code = 2
+        except (BrokenPipeError, OutputError) as error:
+            return _unwritten(output, error, code=0)
+        except KeyboardInterrupt as interrupt:
+            say(f"headway: interrupted; {str(interrupt) or 'what was finished before is kept'}")
+            code = 130
+        except SystemExit as end:
+            # From argparse and from signals, which both give numbers.
+            code = end.code if isinstance(end.code, int) else 0
+        except Exception:  # noqa: BLE001 - the outermost frame: whatever arrives here is shown in full
+            say(traceback.format_exc())
+            say("headway: this is a bug in Headway, not in your plan; please report it with the lines above")
+            code = 1
+        return _flushed(output, code)
+
+
+def _flushed(output: Output, code: int) -> int:
+    """The exit code once all that was said is written."""
     try:
-        code = _run(given)
-        sys.stdout.flush()
-    except HeadwayError as error:
-        print(f"headway: {error}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:
-        _forget_output()
-        return _BROKEN_PIPE
-    except KeyboardInterrupt:
-        print("headway: interrupted; what was finished before is kept", file=sys.stderr)
-        return 130
-    except Exception:  # noqa: BLE001 - the outermost frame: whatever arrives here is shown in full
-        traceback.print_exc()
-        print(
-            "headway: this is a bug in Headway, not in your plan; please report it with the lines above",
-            file=sys.stderr,
-        )
-        return 1
+        output.flush()
+    except (BrokenPipeError, OutputError) as error:
+        return _unwritten(output, error, code=code)
     return code
+
+
+def _unwritten(output: Output, error: BrokenPipeError | OutputError, *, code: int) -> int:
+    """The exit code of a command that could not say all it had to; one that failed before keeps its own."""
+    output.forget()
+    if isinstance(error, BrokenPipeError):
+        return code or _BROKEN_PIPE
+    say(f"headway: cannot write to standard output ({error.strerror}); what the command did is kept, not all was said")
+    return code or UNWRITABLE
 
 
 def _run(given: list[str]) -> int:
@@ -63,7 +89,15 @@ def _run(given: list[str]) -> int:
     options = _parser(name, verb).parse_args(given)
     if verb is None:
         raise AssertionError("argparse accepts known verbs only")
+    _check_here()
     return verb.run(options)
+
+
+def _check_here() -> None:
+    try:
+        Path.cwd()
+    except OSError as cause:
+        raise HeadwayError(f"the working directory is not there any more ({cause.strerror}); cd to another") from cause
 
 
 def _load(name: str) -> Verb:
@@ -73,7 +107,8 @@ def _load(name: str) -> Verb:
 def _parser(chosen: str | None, verb: Verb | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="headway", description="Train fast, predictably, exactly once.")
     parser.add_argument("--version", action=_Version, help="print the version")
-    verbs = parser.add_subparsers(metavar="VERB", required=True)
+    # Long enough for argparse to put every verb on the line of what it does.
+    verbs = parser.add_subparsers(metavar="VERB [OPTIONS]", required=True)
     for name, purpose in _VERBS.items():
         of_verb = verbs.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
         if name == chosen and verb is not None:
@@ -92,13 +127,6 @@ class _Version(argparse.Action):
 
         print(f"headway {__version__}")
         parser.exit()
-
-
-def _forget_output() -> None:
-    """Point standard output at nothing, so that the interpreter's last flush finds no broken pipe."""
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, sys.stdout.fileno())
-    os.close(nothing)
 
 
 if __name__ == "__main__":

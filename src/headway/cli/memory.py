@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headway.cli.options import at_least_one
+
 if TYPE_CHECKING:
     from headway.learners.patterns.memory import Memory, Pattern
 
@@ -34,30 +36,43 @@ def arguments(parser: argparse.ArgumentParser) -> None:
             action.add_argument("--level", type=int, metavar="L", help="one level (default: all)")
         if name == "top":
             action.add_argument(
-                "-n", "--number", type=int, default=_TOP, metavar="N", help=f"how many (default: {_TOP})"
+                "-n", "--number", type=at_least_one, default=_TOP, metavar="N", help=f"how many (default: {_TOP})"
             )
         if name == "export":
             action.add_argument("--format", required=True, choices=("parquet", "jsonl", "csv"), help="the kind of file")
             action.add_argument("--output", required=True, type=Path, metavar="FILE", help="where to write")
-        action.add_argument("memory", type=Path, metavar="MEMORY", help="a memory folder or a run folder")
+        action.add_argument("memory", type=Path, metavar="MEMORY", help="a memory folder, or a run folder or its name")
         action.add_argument("--json", action="store_true", help="JSON instead of text")
 
 
 def run(options: argparse.Namespace) -> int:
     """Do what the action says."""
+    from headway.cli.places import memory_folder
     from headway.learners.patterns.memory import open_memory
 
+    if options.action == "export":
+        _check_output(options)
+    options.memory = memory_folder(options.memory)
     with open_memory(options.memory) as memory:
         return _DO[options.action](memory, options)
+
+
+def _check_output(options: argparse.Namespace) -> None:
+    if str(options.output) == "-":
+        from headway.errors import RunError
+
+        raise RunError(f"an export is written to a file only; name it, as in --output patterns.{options.format}")
 
 
 def _stats(memory: "Memory", options: argparse.Namespace) -> int:
     if options.json:
         _print_json(memory.stats())
         return 0
+    from headway.cli.console import page
     from headway.cli.summary import levels_table
 
-    _print_rich(levels_table(memory))
+    console = page(sys.stdout)
+    console.print(levels_table(memory, console))
     return 0
 
 
@@ -70,7 +85,7 @@ def _top(memory: "Memory", options: argparse.Namespace) -> int:
 
     for level in levels:
         print(f"level {level}")
-        _print_rich(top_table(memory, options.number, level, _CHARACTERS))
+        _print_rich(top_table(memory, options.number, level, characters=_CHARACTERS, names=True))
     return 0
 
 
@@ -84,8 +99,11 @@ def _show(memory: "Memory", options: argparse.Namespace) -> int:
     if options.json:
         _print_json(values)
         return 0
+    metadata = values.pop("metadata") or {}
     for name, value in values.items():
         print(f"{name:<10} {' '.join(map(str, value)) if name == 'symbols' else value}")
+    for name, value in metadata.items():
+        print(f"{name:<10} {', '.join(value)}")
     return 0
 
 
@@ -165,6 +183,7 @@ def _plain(memory: "Memory", pattern: "Pattern") -> dict[str, Any]:
         "length": pattern.length,
         "text": memory.text(pattern),
         "symbols": list(pattern.symbols),
+        "metadata": None if memory.manifest.identity.metadata == "none" else memory.metadata(pattern),
     }
 
 

@@ -2,13 +2,19 @@
 
 import argparse
 import json
+import shlex
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from headway.cli.options import add_runs_dir
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from headway.run.facts import RunFacts
 
 
@@ -19,9 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action = verbs.add_parser(name, help=purpose)
         if name == "show":
             action.add_argument("name", metavar="RUN", help="a run folder, or its name")
-        action.add_argument(
-            "--runs-dir", type=Path, default=Path("runs"), metavar="DIR", help="where runs lie (default: runs)"
-        )
+        add_runs_dir(action)
         action.add_argument("--json", action="store_true", help="JSON instead of a table")
 
 
@@ -31,10 +35,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from headway.run.facts import facts
+    from headway.cli.places import check_runs
+    from headway.run.facts import facts_or_damage
     from headway.run.folders import RESOLVED, numbered
 
-    runs = [facts(entry.folder) for entry in numbered(options.runs_dir) if (entry.folder / RESOLVED).is_file()]
+    check_runs(options.runs_dir)
+    runs = [
+        facts_or_damage(entry.folder) for entry in numbered(options.runs_dir) if (entry.folder / RESOLVED).is_file()
+    ]
     if options.json:
         print(json.dumps([_plain(known) for known in runs], ensure_ascii=False))
     elif runs:
@@ -45,10 +53,10 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
+    from headway.cli.places import run_folder
     from headway.run.facts import facts
-    from headway.run.folders import find
 
-    known = facts(find(options.name, options.runs_dir))
+    known = facts(run_folder(options.name, options.runs_dir))
     if options.json:
         print(json.dumps(_plain(known), ensure_ascii=False))
         return 0
@@ -61,56 +69,164 @@ def _plain(known: "RunFacts") -> dict[str, Any]:
 
 
 def _print_table(runs: "list[RunFacts]") -> None:
+    from headway.cli.console import page
+    from headway.cli.tables import fitting
+
+    console = page(sys.stdout)
+    console.print(fitting(console, [_runs_table(runs, columns) for columns in _LAYOUTS]))
+
+
+def _runs_table(runs: "list[RunFacts]", columns: tuple[str, ...]) -> "Table":
     from rich.table import Table
 
-    from headway.cli.console import page
-    from headway.run.text import duration, rate
-
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="cyan")
-    for header in ("run", "status", "started"):
-        table.add_column(header, no_wrap=True)
-    for header in ("documents", "tokens", "rate", "time"):
-        table.add_column(header, justify="right", no_wrap=True)
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="cyan")
+    for name in columns:
+        header, justify, _ = _COLUMNS[name]
+        table.add_column(header, justify=justify, overflow="fold", no_wrap=name != "run")
     for known in runs:
-        amounts = (f"{known.documents:,}", f"{known.tokens:,}", rate(known.tokens_per_second, "tokens"))
-        table.add_row(known.name, known.status, _when(known.started), *amounts, duration(known.seconds))
-    page(sys.stdout).print(table)
+        table.add_row(*(_COLUMNS[name][2](known) for name in columns))
+    return table
 
 
 def _print_facts(known: "RunFacts") -> None:
-    from rich.table import Table
+    from rich.text import Text
 
     from headway.cli.console import page
+    from headway.cli.summary import pairs
+    from headway.cli.tables import fitting
     from headway.plan.section import format_bytes
-    from headway.run.text import duration, rate
+    from headway.run.text import rate
 
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="cyan", no_wrap=True)
-    table.add_column(overflow="fold")
+    speeds = (rate(known.documents_per_second, "documents"), rate(known.tokens_per_second, "tokens"))
     rows = {
         "run": str(known.folder),
         "status": known.status,
         "started": _when(known.started),
-        "documents": f"{known.documents:,}",
-        "tokens": f"{known.tokens:,}",
-        "rate": f"{rate(known.documents_per_second, 'documents')}, {rate(known.tokens_per_second, 'tokens')}",
-        "time": f"{duration(known.seconds)} in {known.sessions} session{'s' if known.sessions != 1 else ''}",
+        "documents": _amount(known.documents),
+        "tokens": _amount(known.tokens),
+        "rate": f"{', '.join(speeds)} while training",
+        "time": _whole_time(known),
         "workers": _or_dash(known.workers),
-        "memory": "-" if known.memory is None else format_bytes(known.memory),
+        "memory limit": "-" if known.memory is None else format_bytes(known.memory),
         "dataset": _or_dash(known.dataset),
     }
-    for name, value in rows.items():
-        table.add_row(name, value)
-    for name, value in ((known.totals or {}).get("learner") or {}).items():
-        table.add_row(name, json.dumps(value, ensure_ascii=False))
-    for warning in known.warnings:
-        table.add_row("warning", warning)
-    page(sys.stdout).print(table)
+    learned, lists = _learned(known)
+    rows |= {name: text for name, text in learned.items() if name not in rows}
+    console = page(sys.stdout)
+    console.print(pairs([*rows.items(), *(("warning", warning) for warning in known.warnings)]))
+    for name, value in lists.items():
+        console.print()
+        console.print(Text(f"{name} {_as_recorded(known, learned)}"), soft_wrap=True)
+        columns = list(value[0])
+        console.print(fitting(console, [_list_table(value, columns[:most]) for most in range(len(columns), 0, -1)]))
 
 
-def _when(time: float | None) -> str:
-    return "-" if time is None else datetime.fromtimestamp(time).astimezone().strftime("%Y-%m-%d %H:%M")
+def _learned(known: "RunFacts") -> tuple[dict[str, str], dict[str, list[dict[str, Any]]]]:
+    """What the learner said of itself: lines, and tables of what it says of several things."""
+    from headway.cli.learned import KIND, kind_of, rows
+
+    said: dict[str, Any] = (known.totals or {}).get("learner") or {}
+    if kind_of(known.folder) == KIND:
+        return dict(rows(known.folder, said)), {}
+    lists = {name: value for name, value in said.items() if _is_table(value)}
+    lines = {name: _fact(value, known.folder) for name, value in said.items() if name not in lists}
+    return lines, lists
+
+
+def _is_table(value: object) -> bool:
+    """Whether a learner says the same of several things, such as levels."""
+    items = cast(list[object], value) if isinstance(value, list) else []
+    return bool(items) and all(isinstance(item, dict) for item in items)
+
+
+def _as_recorded(known: "RunFacts", learned: dict[str, Any]) -> str:
+    """Of when a learner's figures are: a memory may have been compacted or damaged since."""
+    said = f"as recorded {_when(known.recorded)}"
+    run = shlex.quote(str(known.folder))
+    return f"{said}; as they are now: headway memory stats {run}" if "memory" in learned else said
+
+
+def _list_table(items: list[dict[str, Any]], columns: list[str]) -> "Table":
+    from rich.table import Table
+
+    from headway.plan.section import format_bytes
+
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="cyan")
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=True)
+    for item in items:
+        values = ((name, item.get(name)) for name in columns)
+        table.add_row(*(format_bytes(value) if name == "bytes" and value else _fact(value) for name, value in values))
+    return table
+
+
+def _fact(value: object, folder: Path | None = None) -> str:
+    """A learner's figure, text or file; a file of the run lies where the run is now, not where it was."""
+    if value is None:
+        return "-"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    if isinstance(value, str):
+        return str(folder / Path(value).name) if folder and value and (folder / Path(value).name).exists() else value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _when(time: float | None, shape: str = "%Y-%m-%d %H:%M") -> str:
+    return "-" if time is None else datetime.fromtimestamp(time).astimezone().strftime(shape)
+
+
+def _amount(number: int | None) -> str:
+    return "-" if number is None else f"{number:,}"
+
+
+def _about(number: int | None) -> str:
+    from headway.run.text import count
+
+    return "-" if number is None else count(number)
+
+
+def _rate(known: "RunFacts") -> str:
+    from headway.run.text import rate
+
+    return rate(known.tokens_per_second, "tokens")
+
+
+def _whole_time(known: "RunFacts") -> str:
+    from headway.run.text import duration
+
+    if known.sessions is None:
+        return "-"
+    return f"{duration(known.seconds)} in {known.sessions} session{'s' if known.sessions != 1 else ''}, starts included"
+
+
+def _time(known: "RunFacts") -> str:
+    from headway.run.text import duration
+
+    return duration(known.seconds)
 
 
 def _or_dash(value: object) -> str:
     return "-" if value is None else str(value)
+
+
+# The rate is that of training alone, the time that of whole sessions; the headers say so.
+_COLUMNS: dict[str, tuple[str, Literal["left", "right"], Callable[["RunFacts"], str]]] = {
+    "run": ("run", "left", lambda known: known.name),
+    "status": ("status", "left", lambda known: known.status),
+    "started": ("started", "left", lambda known: _when(known.started)),
+    "day": ("started", "left", lambda known: _when(known.started, "%Y-%m-%d")),
+    "documents": ("documents", "right", lambda known: _amount(known.documents)),
+    "tokens": ("tokens", "right", lambda known: _amount(known.tokens)),
+    "about": ("tokens", "right", lambda known: _about(known.tokens)),
+    "rate": ("training rate", "right", _rate),
+    "time": ("whole time", "right", _time),
+}
+# The widest that fits the terminal is shown.
+_LAYOUTS = (
+    ("run", "status", "started", "documents", "tokens", "rate", "time"),
+    ("run", "status", "day", "documents", "about", "rate", "time"),
+    ("run", "status", "day", "about", "rate", "time"),
+    ("run", "status", "about", "rate", "time"),
+    ("run", "status", "about"),
+    ("run", "status"),
+)

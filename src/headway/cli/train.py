@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from headway.run.choose import Mode
     from headway.run.result import RunResult
 
+_RUNS, _DATASETS = Path("runs"), Path("datasets")
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Describe what the verb takes."""
@@ -16,13 +18,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workers", type=int, metavar="N", help="processes that learn at once (default: the plan's, or one per core)"
     )
-    parser.add_argument(
-        "--runs-dir", type=Path, default=Path("runs"), metavar="DIR", help="where runs lie (default: runs)"
-    )
+    parser.add_argument("--runs-dir", type=Path, default=_RUNS, metavar="DIR", help="where runs lie (default: runs)")
     parser.add_argument(
         "--datasets-dir",
         type=Path,
-        default=Path("datasets"),
+        default=_DATASETS,
         metavar="DIR",
         help="where datasets lie (default: datasets)",
     )
@@ -52,10 +52,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Train, showing progress; 130 or 143 when a signal stopped it."""
+    """Train, showing progress; 128 and the signal's number when one stopped it."""
     from headway.cli.console import Display, display
+    from headway.cli.output import OutputError
+    from headway.cli.places import check_plan
     from headway.run.train import train
 
+    check_plan(options.plan)
     shown: Display = display(quiet=options.quiet, json=options.json, stream=sys.stdout)
     with shown:
         result = train(
@@ -66,8 +69,14 @@ def run(options: argparse.Namespace) -> int:
             mode=_mode(options),
             listeners=shown.listeners,
         )
-    _report(result, options)
-    return 0 if result.signal is None or result.status == "finished" else 128 + result.signal
+    code = 0 if result.signal is None or result.status == "finished" else 128 + result.signal
+    try:
+        _report(result, options)
+    except (BrokenPipeError, OutputError):
+        # A terminal that is closed takes no summary; that it sent a signal says more.
+        if code == 0:
+            raise
+    return code
 
 
 def _overrides(options: argparse.Namespace) -> list[str]:
@@ -87,4 +96,14 @@ def _report(result: "RunResult", options: argparse.Namespace) -> None:
     elif options.quiet:
         print(last_line(result))
     else:
-        show(result, sys.stdout)
+        show(result, sys.stdout, again=_again(options))
+
+
+def _again(options: argparse.Namespace) -> list[str]:
+    """The words of the command that continues this one; neither --new nor --resume, which a run needs once."""
+    words = ["headway", "train", str(options.plan)]
+    for name, default in (("workers", None), ("runs_dir", _RUNS), ("datasets_dir", _DATASETS)):
+        value = getattr(options, name)
+        if value != default:
+            words += [f"--{name.replace('_', '-')}", str(value)]
+    return [*words, *(word for change in options.overrides for word in ("--set", change))]

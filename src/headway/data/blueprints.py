@@ -67,7 +67,7 @@ def gpt2_blueprint() -> Blueprint:
         reference="tokenizers",
         vocabulary=lambda: Vocabulary(list(symbols), "bytes"),
         document=gpt2.document,
-        ranks=lambda: Ranks("gpt2", gpt2.PATTERN, gpt2.ranks(), {gpt2.END_OF_TEXT: gpt2.SIZE - 1}),
+        ranks=_gpt2_ranks,
         # What `separator_of(gpt2.document())` gives, without parsing 1.8 MB in every worker.
         separator=("\x0b", symbols.index(byte_alphabet()[0x0B])),
     )
@@ -81,24 +81,37 @@ def _tiktoken_blueprint(spec: str) -> Blueprint:
         raise TokenizerError(f"{spec} needs the package tiktoken; run: pip install tiktoken") from cause
     known = tiktoken.list_encoding_names()
     if name not in known:
-        raise TokenizerError(f"unknown tiktoken encoding {name!r}{_meant(name, known)}; known are {', '.join(known)}")
-    try:
-        encoding: Any = tiktoken.get_encoding(name)
-    except (OSError, ValueError) as cause:
-        advice = "tiktoken downloads it once; connect, or set TIKTOKEN_CACHE_DIR to a folder that has it"
-        raise TokenizerError(f"the tiktoken encoding {name} cannot be loaded ({cause}); {advice}") from cause
-    table = Ranks(name, encoding._pat_str, encoding._mergeable_ranks, encoding._special_tokens)
+        raise TokenizerError(f"unknown tiktoken encoding {name!r}{_meant(name, known)}choose one of {', '.join(known)}")
+    table, size = (_gpt2_ranks(), gpt2.SIZE) if name == "gpt2" else _tiktoken_ranks(name)
     digest = hashlib.sha256(json.dumps([table.pattern, dict(table.specials)], sort_keys=True).encode())
     for token, rank in sorted(table.ranks.items(), key=lambda item: item[1]):
         digest.update(b"%d %s\n" % (rank, token.hex().encode()))
     return Blueprint(
         name=spec,
         digest=digest.hexdigest(),
-        size=encoding.n_vocab,
+        size=size,
         reference="tiktoken",
-        vocabulary=lambda: _ranks_vocabulary(table, encoding.n_vocab),
+        vocabulary=lambda: _ranks_vocabulary(table, size),
         ranks=lambda: table,
     )
+
+
+def _gpt2_ranks() -> Ranks:
+    """GPT-2's table, which needs no network: the package carries it."""
+    return Ranks("gpt2", gpt2.PATTERN, gpt2.ranks(), {gpt2.END_OF_TEXT: gpt2.SIZE - 1})
+
+
+def _tiktoken_ranks(name: str) -> tuple[Ranks, int]:
+    """The table of an encoding that tiktoken knows, and how many ids it has."""
+    import tiktoken
+
+    try:
+        encoding: Any = tiktoken.get_encoding(name)
+    except (OSError, ValueError) as cause:
+        advice = "tiktoken downloads it once; connect, or set TIKTOKEN_CACHE_DIR to a folder that has it"
+        raise TokenizerError(f"the tiktoken encoding {name} cannot be loaded ({cause}); {advice}") from cause
+    table = Ranks(name, encoding._pat_str, encoding._mergeable_ranks, encoding._special_tokens)
+    return table, encoding.n_vocab
 
 
 def _ranks_vocabulary(table: Ranks, size: int) -> Vocabulary:
@@ -113,9 +126,9 @@ def _file_blueprint(spec: str, folder: Path) -> Blueprint:
     try:
         raw = path.read_bytes()
     except FileNotFoundError as cause:
-        known = ["gpt2", "words", "words:REGEX", "bytes", "tiktoken:NAME"]
+        known = ["gpt2", "words", "words:REGEX", "verse", "bytes", "tiktoken:NAME"]
         advice = f"give the path of a tokenizer.json, or one of {', '.join(known)}"
-        raise TokenizerError(f"no tokenizer {spec!r} (no file {path}){_meant(spec, known)}; {advice}") from cause
+        raise TokenizerError(f"no tokenizer {spec!r} (no file {path}){_meant(spec, known)}{advice}") from cause
     except OSError as cause:
         raise TokenizerError(f"cannot read the tokenizer {path}: {cause.strerror}") from cause
     return _document_blueprint(raw, path)
@@ -202,5 +215,6 @@ def _reaches_out(token: dict[str, Any]) -> bool:
 
 
 def _meant(given: str, known: Sequence[str]) -> str:
+    """What leads over to advice, with the name that was probably meant."""
     close = difflib.get_close_matches(given, known, n=1)
-    return f", did you mean {close[0]!r}?" if close else ""
+    return f"; did you mean {close[0]!r}? If not, " if close else "; "

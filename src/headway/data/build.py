@@ -22,11 +22,11 @@ from headway.data.proof import identify
 from headway.data.report import BuildProgress, BuildReport, BuildStopped
 from headway.data.shards import Job, Marker, Recipe, plan_jobs, read_marker
 from headway.data.site import KEPT, Site
-from headway.data.sources import Source, find_sources, split_sources
+from headway.data.sources import Search, Source, read_sources, search, split_sources
 from headway.durable import make_folder, write_errors
-from headway.errors import DataError
+from headway.errors import DataError, TokenizerError
 
-__all__ = ["BuildProgress", "BuildReport", "BuildStopped", "build"]
+__all__ = ["BuildProgress", "BuildReport", "BuildStopped", "absences", "build"]
 
 SHARD_BYTES = 8 << 20
 # An estimate for the GPT-2 tokenizer: interpreter, numpy, engine and its cache, one block of text.
@@ -47,22 +47,56 @@ def build(  # noqa: PLR0913 - two of the seven are the caller's ears
     """The Dataset a section describes, from the cache or newly built; continues a build that was interrupted."""
     tell, is_stopped = progress or _tell_nobody, stop or _never
     tell(BuildProgress(stage="checking"))
-    with write_errors(cache, kept=KEPT):
-        make_folder(cache)
-        sources = find_sources(section.sources, folder=folder, remembered=cache / "digests.json")
-    recipe = Recipe(section.field, section.split, section.max_tokens, section.tokenizer, section.engine, folder)
+    found = search(section.sources, folder=folder)
+    sources = _sources(found, cache)
+    recipe = _recipe(section, folder)
     key = _key(section, sources, recipe)
     home = cache / key.digest
     if home.exists():
-        return _reuse(home)
+        return _reuse(home, found.notes)
     if memory is not None:
         workers = min(workers, memory // WORKER_BYTES)
     with write_errors(cache, kept=KEPT), BuildLock(cache / f"{key.digest}.lock") as lock:
         _wait_for(lock, tell, is_stopped)
         if home.exists():
-            return _reuse(home)
+            return _reuse(home, found.notes)
         site = Site(cache / f"{key.digest}.partial", recipe, lock.descriptor, max(1, workers), tell, is_stopped)
-        return _build(section, sources, key, home, site)
+        return _noted(_build(section, sources, key, home, site), found.notes)
+
+
+def key_for(section: DataSection, *, folder: Path, cache: Path) -> Key:
+    """What names the Dataset that `build` would make or find."""
+    sources = _sources(search(section.sources, folder=folder), cache)
+    return _key(section, sources, _recipe(section, folder))
+
+
+def absences(section: DataSection, *, folder: Path) -> list[str]:
+    """One "field: what is wrong" for the tokenizer and each source that a build would stumble over."""
+    problems = search(section.sources, folder=folder).problems
+    listed = [f"sources[{number}]: {problem}" for number, problem in problems.items()]
+    try:
+        identify(_recipe(section, folder))
+    except TokenizerError as cause:
+        return [*listed, f"tokenizer: {cause}"]
+    return listed
+
+
+def _sources(found: Search, cache: Path) -> list[Source]:
+    with write_errors(cache, kept=KEPT):
+        make_folder(cache)
+        return read_sources(found, remembered=cache / "digests.json")
+
+
+def _recipe(section: DataSection, folder: Path) -> Recipe:
+    return Recipe(
+        field=section.field,
+        split=section.split,
+        max_tokens=section.max_tokens,
+        tokenizer=section.tokenizer,
+        engine=section.engine,
+        folder=folder,
+        texts=section.texts,
+    )
 
 
 def _key(section: DataSection, sources: Sequence[Source], recipe: Recipe) -> Key:
@@ -70,15 +104,21 @@ def _key(section: DataSection, sources: Sequence[Source], recipe: Recipe) -> Key
     return key_of(section, sources, tokenizer={"name": identity.name, "digest": identity.digest})
 
 
-def _reuse(home: Path) -> Dataset:
-    return replace(open_dataset(home), report=BuildReport(reused=True))
+def _reuse(home: Path, notes: tuple[str, ...]) -> Dataset:
+    return replace(open_dataset(home), report=BuildReport(reused=True, notes=notes))
+
+
+def _noted(dataset: Dataset, notes: tuple[str, ...]) -> Dataset:
+    report = dataset.report
+    assert report is not None
+    return replace(dataset, report=replace(report, notes=(*notes, *report.notes)))
 
 
 def _wait_for(lock: BuildLock, tell: Callable[[BuildProgress], None], is_stopped: Callable[[], bool]) -> None:
     while not lock.take():
         tell(BuildProgress(stage="waiting"))
         if is_stopped():
-            raise BuildStopped("stopped while another process builds the same data set")
+            raise BuildStopped("stopped while another process builds the same dataset")
         time.sleep(_WAIT_SECONDS)
 
 

@@ -8,6 +8,7 @@ from annotated_types import Ge, MinLen
 from headway.plan.section import FIXED, FREE, Strings
 
 Split = Literal["whole", "simple", "article", "book"]
+DocumentEnd = Literal["file", "blank lines", "headings"]
 Engine = Literal["auto", "gigatoken", "fastokens", "tokenizers", "tiktoken"]
 
 
@@ -19,8 +20,11 @@ class DataSection:
     """Files, folders, globs (** for any depth) or hf://NAME[/CONFIG]?split=train&field=text, in reading order."""
     field: Annotated[str, MinLen(1), FIXED] = "text"
     """The key (JSON) or column (csv, tsv, parquet) that holds a document's text."""
+    texts: Annotated[DocumentEnd, FIXED] = "file"
+    """Where a document of a .txt or .md file ends: with the file, at two or more blank lines (where there are none, at
+    headings), or before headings: lines after a blank line that are in capitals, a roman numeral or a number."""
     tokenizer: Annotated[str, MinLen(1), FIXED] = "gpt2"
-    """gpt2, the path of a tokenizer.json, tiktoken:NAME, words, words:REGEX or bytes."""
+    """gpt2, the path of a tokenizer.json, tiktoken:NAME, words, words:REGEX, verse or bytes."""
     split: Annotated[Split, FIXED] = "whole"
     """How a document is cut into segments: not at all, or as kato-lm cuts simple texts, articles and books."""
     max_tokens: Annotated[Annotated[int, Ge(1)] | None, FIXED] = None

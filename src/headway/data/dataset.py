@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from headway.data.manifest import VOCABULARY, Manifest, Shard, read_manifest, shard_files, shard_path
 from headway.data.npy import REBUILD, Array, Ints, check_file, map_numbers, read_range
@@ -25,11 +26,13 @@ _READERS = 4
 
 
 class Rows(NamedTuple):
-    """The tokens of some documents: document i is ids[starts[i]:starts[i+1]], a segment lies between two breaks."""
+    """The tokens of some rows: row i is ids[starts[i]:starts[i+1]], a segment lies between two breaks."""
 
     ids: Array
     starts: Ints
     breaks: Ints | None
+    mask: NDArray[np.bool_] | None = None
+    """Which tokens are the row's own; None: all of them."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,11 @@ class Dataset:
         return self.manifest.split
 
     @property
+    def max_tokens(self) -> int | None:
+        """How many tokens of each segment were kept; None when all were."""
+        return self.manifest.components["max_tokens"]
+
+    @property
     def tokenizer(self) -> dict[str, str]:
         """Name and digest of the tokenizer."""
         return self.manifest.tokenizer
@@ -75,12 +83,10 @@ class Dataset:
         """How many documents were left out, by reason."""
         return self.manifest.skipped
 
-    @cached_property
+    @property
     def vocabulary(self) -> Vocabulary:
         """What the token ids mean."""
-        from headway.data.vocabulary import Vocabulary
-
-        return Vocabulary.from_json(read_json(self.folder / VOCABULARY))
+        return self._vocabulary
 
     @cached_property
     def offsets(self) -> Ints:
@@ -100,9 +106,19 @@ class Dataset:
             return self._read_run(*_bounds(rows, self.documents))
         return self._read_scattered(np.asarray(rows, dtype=np.int64))
 
+    def spans(self, begins: Ints, lengths: Ints) -> Array:
+        """The tokens of stretches that begin so far into all tokens, one after the other; none crosses a document."""
+        starts = _offsets(lengths)
+        ids = np.empty(int(starts[-1]), dtype=self.dtype)
+        owners = np.searchsorted(self._first_tokens, begins, side="right") - 1
+        for owner in np.unique(owners[lengths > 0]):
+            mine = np.flatnonzero(owners == owner)
+            self._gather(self.manifest.shards[owner], mine, begins[mine] - int(self._first_tokens[owner]), starts, ids)
+        return ids
+
     def close(self) -> None:
         """Forget what was read; reading again loads it again."""
-        for name in ("offsets", "vocabulary"):
+        for name in ("offsets", "_vocabulary"):
             self.__dict__.pop(name, None)
 
     def __enter__(self) -> Self:
@@ -110,6 +126,12 @@ class Dataset:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        from headway.data.vocabulary import Vocabulary
+
+        return Vocabulary.from_json(read_json(self.folder / VOCABULARY))
 
     @cached_property
     def _first_documents(self) -> Ints:

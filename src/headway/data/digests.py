@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from headway.data.lock import alone_with
 from headway.durable import checksum, read_json, replace_json, write_errors
 from headway.errors import DataError
 
@@ -38,7 +39,9 @@ def digests(
     if remembered is not None and any(known.get(path) != look for path, look in fresh.items()):
         with write_errors(remembered, kept="no source was changed"):
             remembered.parent.mkdir(parents=True, exist_ok=True)
-            replace_json(remembered, known | fresh)
+            # Others build in the same folder at the same time: what they found out must not be lost either.
+            with alone_with(remembered.with_suffix(".lock")):
+                replace_json(remembered, _recall(remembered) | fresh)
     return [content for content, _ in seen]
 
 

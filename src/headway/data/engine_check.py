@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 
 from headway.data.blueprints import Blueprint
-from headway.data.engines import BUILDERS, Encoded, Ids, build_engine, engine_errors
+from headway.data.engines import BUILDERS, Encoded, Engine, Ids, build_engine, engine_errors
 from headway.errors import TokenizerError
 
 SAMPLE_CHARACTERS = 300_000
+_NONE: Mapping[str, Engine] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,30 +25,37 @@ class Choice:
     rejected: dict[str, str] = field(default_factory=dict[str, str])
 
 
-def choose_engine(blueprint: Blueprint, *, wanted: str = "auto", sample: Sequence[str] = ()) -> Choice:
-    """The fastest engine equal to the reference on trial texts and sample; a TokenizerError if a wanted one is not."""
+def choose_engine(
+    blueprint: Blueprint, *, wanted: str = "auto", sample: Sequence[str] = (), loaded: Mapping[str, Engine] = _NONE
+) -> Choice:
+    """The fastest engine equal to the reference on trial texts and sample; a TokenizerError if a wanted one is not.
+
+    Engines that are `loaded` already are not built again.
+    """
     if wanted == blueprint.reference:
         build_engine(wanted, blueprint)
         return Choice(wanted)
     if wanted != "auto":
-        if problem := check_engine(wanted, blueprint, sample=sample):
+        if problem := check_engine(wanted, blueprint, sample=sample, loaded=loaded):
             raise TokenizerError(f"data.engine = {wanted!r} cannot be used: {problem}")
         return Choice(wanted)
     rejected: dict[str, str] = {}
     for name in BUILDERS:
         if name == blueprint.reference:
             continue
-        problem = check_engine(name, blueprint, sample=sample)
+        problem = check_engine(name, blueprint, sample=sample, loaded=loaded)
         if problem is None:
             return Choice(name, rejected)
         rejected[name] = problem
     return Choice(blueprint.reference, rejected)
 
 
-def check_engine(name: str, blueprint: Blueprint, *, sample: Sequence[str] = ()) -> str | None:
+def check_engine(
+    name: str, blueprint: Blueprint, *, sample: Sequence[str] = (), loaded: Mapping[str, Engine] = _NONE
+) -> str | None:
     """Why this engine is not equal to the reference on the trial texts and the start of the sample; None if it is."""
     try:
-        candidate = build_engine(name, blueprint)
+        candidate = loaded.get(name) or build_engine(name, blueprint, advice="")
     except TokenizerError as problem:
         return str(problem)
     reference = build_engine(blueprint.reference, blueprint)

@@ -199,8 +199,11 @@ BUILDERS: dict[str, Callable[[Blueprint], Engine]] = {
 }
 
 
+ANOTHER = "; choose another with data.engine"
+
+
 @contextmanager
-def engine_errors(engine: str, blueprint: Blueprint) -> Generator[None]:
+def engine_errors(engine: str, blueprint: Blueprint, *, advice: str = "") -> Generator[None]:
     """Whatever an engine raises, panics of Rust included, becomes a TokenizerError that names the engine."""
     try:
         yield
@@ -208,15 +211,16 @@ def engine_errors(engine: str, blueprint: Blueprint) -> Generator[None]:
         raise
     except BaseException as cause:
         # Engines are foreign code: a panic of a Rust extension is a BaseException, not an Exception.
-        message = f"the tokenizer engine {engine} failed on {blueprint.name}: {cause or type(cause).__name__}"
-        raise TokenizerError(f"{message}; choose another with data.engine") from cause
+        # What follows an empty line is a place in the engine's own source.
+        why = str(cause).partition("\n\n")[0] or type(cause).__name__
+        raise TokenizerError(f"the tokenizer engine {engine} failed on {blueprint.name}: {why}{advice}") from cause
 
 
-def build_engine(name: str, blueprint: Blueprint) -> Engine:
+def build_engine(name: str, blueprint: Blueprint, *, advice: str = ANOTHER) -> Engine:
     """The named engine, unchecked; a TokenizerError when it is unknown, not installed or does not fit."""
     if name not in BUILDERS:
         raise TokenizerError(f"unknown tokenizer engine {name!r}; known are auto, {', '.join(BUILDERS)}")
     if find_spec(name) is None:
         raise TokenizerError(f"the tokenizer engine {name} is not installed; run: pip install {name}")
-    with engine_errors(name, blueprint):
+    with engine_errors(name, blueprint, advice=advice):
         return BUILDERS[name](blueprint)

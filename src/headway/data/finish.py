@@ -27,7 +27,7 @@ def finish(
     """Write vocabulary and manifest; from then on the folder needs nothing but its name."""
     shards, dtype = [marker.shard for marker in markers], markers[0].dtype
     if vocabulary is None:
-        joined = join(folder, markers, threads=workers)
+        joined = join(folder, markers, base=identity.base, threads=workers)
         shards, dtype, vocabulary = joined.shards, joined.dtype, joined.vocabulary
     described = _write_vocabulary(folder / VOCABULARY, vocabulary)
     manifest = Manifest(

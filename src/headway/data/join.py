@@ -27,9 +27,9 @@ class Joined:
     dtype: str
 
 
-def join(folder: Path, markers: Sequence[Marker], *, threads: int) -> Joined:
-    """Write every shard's tokens anew with ids of the united vocabulary."""
-    vocabulary = unite(read_json(symbols_path(folder, marker.shard.name)) for marker in markers)
+def join(folder: Path, markers: Sequence[Marker], *, base: Vocabulary | None, threads: int) -> Joined:
+    """Write every shard's tokens anew with ids of the united vocabulary, which begins with the base."""
+    vocabulary = unite((read_json(symbols_path(folder, marker.shard.name)) for marker in markers), base)
     dtype = np.dtype(np.uint16 if len(vocabulary) <= 1 << 16 else np.uint32)
     with ThreadPoolExecutor(max(1, threads)) as pool:
         tasks = [pool.submit(_rewrite, folder, marker, vocabulary, dtype) for marker in markers]

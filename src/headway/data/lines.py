@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from headway.data.records import Unusable, checked_record, checked_text, value_of
+from headway.data.records import Unusable, checked_record, checked_text, joined, value_of
 from headway.data.sources import Document, Part, Skipped, Source
 from headway.data.streams import BLOCK, decoded, lines_before, open_source
 from headway.errors import DataError
@@ -25,6 +25,8 @@ def read_lines(part: Part, field: str) -> Iterator[Document | Skipped]:
     texts = 0
     for index, (offset, record) in enumerate(_records(part, field)):
         text = record.get(field) if type(record) is dict else record
+        if type(text) is list:
+            text = joined(text)
         if type(text) is str and text:
             texts += 1
             yield Document(text, index, f"{name}:@{offset}")

@@ -3,6 +3,8 @@
 import errno
 import fcntl
 import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -58,3 +60,14 @@ class BuildLock:
         except FileNotFoundError:
             return False
         return os.path.samestat(named, os.fstat(descriptor))
+
+
+@contextmanager
+def alone_with(path: Path) -> Generator[None]:
+    """Wait for whoever else is at work under this lock, which is held for moments only."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

@@ -21,8 +21,8 @@ from headway.data.shards import (
     symbols_path,
     write_documents,
 )
-from headway.data.tokenizers import Tokenizer, load_tokenizer
-from headway.durable import write_errors
+from headway.data.tokenizers import Tokenizer
+from headway.durable import checksum, write_errors
 
 KEPT = "the shards that are complete are kept"
 
@@ -30,9 +30,7 @@ KEPT = "the shards that are complete are kept"
 class Maker:
     """Tokenises jobs into shards; the disk takes one shard while the next is tokenised."""
 
-    def __init__(
-        self, recipe: Recipe, folder: Path, *, tokenizer: Tokenizer | None = None, done: Callable[[Marker], None]
-    ) -> None:
+    def __init__(self, recipe: Recipe, folder: Path, *, tokenizer: Tokenizer, done: Callable[[Marker], None]) -> None:
         self._recipe = recipe
         self._folder = folder
         self._tokenizer = tokenizer
@@ -74,6 +72,7 @@ class Maker:
         paths = writer.paths
         if growing:
             paths.append(_write_symbols(self._folder, job.name, encoder))
+        symbols = checksum(paths[-1]) if growing else None
         marker = Marker(
             shard=writer.shard(),
             skipped=dict(skipped),
@@ -81,13 +80,11 @@ class Maker:
             dtype=dtype.name,
             growing=growing,
             engine=encoder.engine,
+            symbols=symbols,
         )
         return marker, paths
 
     def _encoder(self) -> Tokenizer:
-        if self._tokenizer is None:
-            recipe = self._recipe
-            self._tokenizer = load_tokenizer(recipe.tokenizer, engine=recipe.engine, folder=recipe.folder)
         # A growing vocabulary starts anew in every shard, so that a shard depends on nothing but its text.
         self._tokenizer.start_over()
         return self._tokenizer

@@ -53,9 +53,9 @@ def read_manifest(folder: Path) -> Manifest:
     """The manifest of a finished Dataset; a DataError when there is none or it is not one."""
     path = folder / MANIFEST
     if not folder.is_dir():
-        raise DataError(f"there is no data set at {folder}; build one with: headway data build")
+        raise DataError(f"there is no dataset at {folder}; build one with: headway data build")
     if not path.is_file():
-        raise DataError(f"{folder} is not a data set (no {MANIFEST}); build one with: headway data build")
+        raise DataError(f"{folder} is not a dataset (no {MANIFEST}); build one with: headway data build")
     try:
         value = read_json(path)
     except DataError as cause:
@@ -66,7 +66,7 @@ def read_manifest(folder: Path) -> Manifest:
 def parse_manifest(value: Any, *, where: Path) -> Manifest:
     """The manifest in a JSON value, checked for format, version and keys."""
     if not isinstance(value, dict) or value.get("format") != FORMAT:
-        raise DataError(f"{where} is not the manifest of a data set; {REBUILD}")
+        raise DataError(f"{where} is not the manifest of a dataset; {REBUILD}")
     if value.get("version") != VERSION:
         raise DataError(
             f"{where} has version {value.get('version')!r}, this Headway reads version {VERSION}; {REBUILD}"

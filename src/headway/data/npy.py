@@ -129,4 +129,4 @@ def _digest(file: Any) -> str:
     return digest.hexdigest()
 
 
-REBUILD = "delete the data set's folder and build it again with: headway data build"
+REBUILD = "delete the dataset's folder and build it again with: headway data build"

@@ -1,19 +1,21 @@
 """Reading a part of a source, whatever its format."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
-from headway.data.sources import Document, Format, Part, Skipped
+from headway.data.config import DocumentEnd
+from headway.data.sources import Document, Format, Part, Skipped, Source
 from headway.data.streams import decoded, open_source
 
 Reader = Callable[[Part, str], Iterator[Document | Skipped]]
 
 
-def read_part(part: Part, field: str) -> Iterator[Document | Skipped]:
+def read_part(part: Part, field: str, *, texts: DocumentEnd = "file") -> Iterator[Document | Skipped]:
     """The records of a part in order, each a document or the reason why it is none; a DataError for a bad file."""
-    return _reader(part.source.format)(part, field)
+    return _reader(part.source.format, texts)(part, field)
 
 
-def _reader(format: Format) -> Reader:
+def _reader(format: Format, texts: DocumentEnd) -> Reader:
     # Imported here, so that reading jsonl loads no arrow and no `datasets`.
     if format == "jsonl":
         from headway.data.lines import read_lines
@@ -24,7 +26,7 @@ def _reader(format: Format) -> Reader:
 
         return read_array
     if format == "text":
-        return read_text
+        return read_text if texts == "file" else partial(_read_texts, texts=texts)
     if format == "hub":
         from headway.data.hub import read_hub
 
@@ -36,7 +38,21 @@ def _reader(format: Format) -> Reader:
 
 def read_text(part: Part, field: str) -> Iterator[Document | Skipped]:  # noqa: ARG001 # a text file has no fields
     """The whole file as one document."""
-    source = part.source
+    name, text = part.source.name, _content(part.source)
+    yield Document(text, 0, name) if text else Skipped("empty text", 0, name)
+
+
+def _read_texts(part: Part, field: str, *, texts: DocumentEnd) -> Iterator[Document | Skipped]:  # noqa: ARG001
+    """The texts of a file that holds many."""
+    from headway.data.texts import cut
+
+    name, content = part.source.name, _content(part.source)
+    if not content.strip():
+        yield Skipped("empty text", 0, name)
+    for index, (line, text) in enumerate(cut(content, texts)):
+        yield Document(text, index, f"{name}:line {line}")
+
+
+def _content(source: Source) -> str:
     with open_source(source) as file:
-        text = decoded(file.read(), source=source, offset=0).removeprefix("\ufeff")
-    yield Document(text, 0, source.name) if text else Skipped("empty text", 0, source.name)
+        return decoded(file.read(), source=source, offset=0).removeprefix("\ufeff")

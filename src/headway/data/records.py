@@ -21,8 +21,16 @@ def reason(record: object, field: str) -> str:
 
 
 def value_of(record: object, field: str) -> object:
-    """The field of an object; any other record is its own value."""
-    return record.get(field) if isinstance(record, dict) else record
+    """The field of an object, lines joined to their text; any other record is its own value."""
+    if not isinstance(record, dict):
+        return record
+    value = record.get(field)
+    return joined(value) if isinstance(value, list) else value
+
+
+def joined(lines: list[Any]) -> object:
+    """The text of a list of lines; a list of anything else is itself."""
+    return "\n".join(lines) if all(isinstance(line, str) for line in lines) else lines
 
 
 def checked_record(record: object, *, place: str) -> None:
@@ -58,7 +66,7 @@ class Unusable:
         value = value_of(record, self._field)
         self.found = self.found or value == ""
         if isinstance(record, dict) and len(self._fields) < 100:
-            self._fields |= dict.fromkeys(name for name, value in record.items() if isinstance(value, str))
+            self._fields |= dict.fromkeys(name for name in record if isinstance(value_of(record, name), str))
         return reason(record, self._field)
 
     def error(self, place: str) -> DataError:
@@ -69,7 +77,7 @@ class Unusable:
 def no_field(place: str, field: str, names: Iterable[str], *, holder: str) -> DataError:
     """Nothing holds the field; the message lists what there is instead."""
     there = list(names)
-    close = get_close_matches(field, there, n=1, cutoff=0.5)
+    close = get_close_matches(field, there, n=1, cutoff=0.5) or [name for name in there if name == "lines"]
     listed = f"fields with text: {', '.join(there[:12])}" if holder == "record" else f"columns: {', '.join(there[:12])}"
     hint = f" (did you mean {close[0]}?)" if close else ""
     subject = "no record has text in the field" if holder == "record" else "there is no column"

@@ -12,14 +12,14 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from headway.data.config import Split
+from headway.data.config import DocumentEnd, Split
 from headway.data.manifest import SHARDS, Shard, shard_path
 from headway.data.npy import Array, Ints, NpyWriter, check_file, sync_file
 from headway.data.read import read_part
 from headway.data.segment import counts, segments
 from headway.data.sources import Part, Skipped
 from headway.data.tokenizers import Tokenizer
-from headway.durable import read_json, replace_json, sync_folder
+from headway.durable import checksum, read_json, replace_json, sync_folder
 from headway.errors import DataError
 
 # Enough text that a call costs nothing beside its work, little enough that it stays in the cache.
@@ -55,6 +55,7 @@ class Recipe:
     tokenizer: str
     engine: str
     folder: Path
+    texts: DocumentEnd = "file"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +69,8 @@ class Marker:
     growing: bool
     engine: str
     """Which engine tokenised it; another may have been proven equal since."""
+    symbols: str | None = None
+    """Checksum of the symbols of a growing vocabulary."""
 
 
 def plan_jobs(parts: Sequence[Part], *, shard_bytes: int) -> list[Job]:
@@ -220,7 +223,7 @@ def _blocks(job: Job, recipe: Recipe, skipped: Counter[str]) -> Iterator[_Block]
 def _texts(job: Job, recipe: Recipe, skipped: Counter[str]) -> Iterator[str]:
     split = recipe.split
     for part in job.parts:
-        for record in read_part(part, recipe.field):
+        for record in read_part(part, recipe.field, texts=recipe.texts):
             if isinstance(record, Skipped):
                 skipped[record.reason] += 1
             elif counts(record.text, split):
@@ -255,7 +258,7 @@ def symbols_path(folder: Path, name: str) -> Path:
 
 
 def read_marker(folder: Path, name: str) -> Marker | None:
-    """The marker of a shard whose files are all there; None when it has to be made (again)."""
+    """The marker of a shard whose files are all there and as written; None when it has to be made (again)."""
     path = marker_path(folder, name)
     if not path.exists():
         return None
@@ -264,15 +267,19 @@ def read_marker(folder: Path, name: str) -> Marker | None:
         marker = Marker(**(value | {"shard": Shard(**value["shard"])}))
         _check_files(folder, marker)
     except (DataError, KeyError, TypeError):
-        # Files that a power failure took are made again; nothing names them yet.
+        # Files that a power failure took, or that were damaged, are made again; nothing names them yet.
         return None
     return marker
 
 
 def _check_files(folder: Path, marker: Marker) -> None:
-    shard = marker.shard
+    shard, sums = marker.shard, marker.shard.checksums
     tokens = LOCAL if marker.growing else "tokens"
-    check_file(shard_path(folder, shard.name, tokens), marker.dtype, shard.tokens, checksum=None)
-    check_file(shard_path(folder, shard.name, "documents"), np.int64, shard.documents + 1, checksum=None)
+    check_file(shard_path(folder, shard.name, tokens), marker.dtype, shard.tokens, checksum=sums["tokens"])
+    check_file(shard_path(folder, shard.name, "documents"), np.int64, shard.documents + 1, checksum=sums["documents"])
     if shard.segments is not None:
-        check_file(shard_path(folder, shard.name, "segments"), np.int64, shard.segments + 1, checksum=None)
+        path = shard_path(folder, shard.name, "segments")
+        check_file(path, np.int64, shard.segments + 1, checksum=sums["segments"])
+    path = symbols_path(folder, shard.name)
+    if marker.growing and (not path.is_file() or checksum(path) != marker.symbols):
+        raise DataError(f"{path} is not as it was written")

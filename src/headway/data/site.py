@@ -60,12 +60,12 @@ class Site:
         """Make the shards that are not kept, with an engine that is proven by the time this returns."""
         tokenizer = likely(self.recipe)
         chosen = Choice(tokenizer.engine)
-        # For a small corpus another process costs more than it saves; else the proof, and the memory it takes, is put
-        # into one.
+        # For a small corpus another process costs more than it saves; else the proof, and the memory it takes, is left
+        # to one, which then helps with the shards.
         alone = len(jobs) - len(kept) < 2
         needs_proof = identify(self.recipe).has_engines
         if needs_proof and alone:
-            chosen = prove(self.recipe, sampled(jobs))
+            chosen = prove(self.recipe, sampled(jobs), loaded=tokenizer)
             tokenizer = self._adopted(tokenizer, chosen)
         markers = {number: marker for number, marker in kept.items() if marker.engine == tokenizer.engine}
         shift = _Shift(self, jobs, markers, tokenizer, None if needs_proof and not alone else chosen)
@@ -109,10 +109,8 @@ class _Shift:
             Crew(lock=site.lock, jobs=self._open, outcomes=self._outcomes) as crew,
             Maker(recipe, site.folder, tokenizer=self._tokenizer, done=self._outcomes.put) as maker,
         ):
-            if self._chosen is None:
-                crew.hire(Check(site.recipe, sampled(self._jobs)))
-            for _ in range(self._worthwhile()):
-                crew.hire(Start(recipe, site.folder))
+            for order in self._orders(recipe):
+                crew.hire(order)
             self._attend(maker, crew)
         assert self._chosen is not None
         return self._chosen
@@ -141,9 +139,19 @@ class _Shift:
             if is_hopeless and self._is_waiting():
                 raise RuntimeError(f"all build workers have ended but shards {sorted(self._missing)} are missing")
 
-    def _worthwhile(self) -> int:
-        """How many workers to start beside this process."""
+    def _orders(self, recipe: Recipe) -> list[Start | Check]:
+        """What to start processes for, beside this one."""
         most = min(self._site.workers, len(self._missing)) - 1
+        start = Start(recipe, self._site.folder)
+        if self._chosen is not None:
+            return [start] * self._worthwhile(most)
+        check = Check(self._site.recipe, sampled(self._jobs))
+        if most < 1:
+            return [check]
+        return [replace(start, check=check), *[start] * (self._worthwhile(most) - 1)]
+
+    def _worthwhile(self, most: int) -> int:
+        """How many helpers come in time to be of use."""
         sizes = [job.bytes for job in self._open]
         known = sum(size for size in sizes if size is not None)
         if None in sizes:
@@ -198,7 +206,7 @@ class _Shift:
 
 def sampled(jobs: Sequence[Job]) -> tuple[Part, ...]:
     """A part from the beginning, the middle and the end."""
-    places = sorted({0, len(jobs) // 2, len(jobs) - 1})
+    places = sorted({0, len(jobs) // 2, len(jobs) - 1}) if jobs else []
     return tuple(jobs[place].parts[0] for place in places)
 
 

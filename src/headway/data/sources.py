@@ -84,20 +84,72 @@ class Part:
     """About how much is read, to start large parts first; None when nobody knows."""
 
 
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What patterns name below a folder, before anything is read."""
+
+    folder: Path
+    matches: list[Path | str]
+    """Files and hf:// addresses, each once, in the order of the patterns."""
+    problems: dict[int, str]
+    """What is wrong with a pattern, by its number."""
+    passed_over: list[Path]
+    """What lies among the files but is of no known format."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know although nothing is wrong."""
+        left = [_name(path, self.folder) for path in self.passed_over]
+        if not left:
+            return ()
+        shown = ", ".join(left[:3]) + (", ..." if len(left) > 3 else "")
+        return (f"left out {len(left):,} file{'s' if len(left) != 1 else ''} of no known format: {shown}",)
+
+
+def search(patterns: str | Sequence[str], *, folder: Path) -> Search:
+    """Look for what the patterns name."""
+    found: dict[str, Path | str] = {}
+    problems: dict[int, str] = {}
+    passed_over: list[Path] = []
+    for number, pattern in enumerate([patterns] if isinstance(patterns, str) else patterns):
+        try:
+            for match in _matches(pattern, folder, passed_over):
+                found.setdefault(match if isinstance(match, str) else os.path.realpath(_named(match)), match)
+        except DataError as cause:
+            problems[number] = str(cause)
+    return Search(folder, [*found.values()], problems, [*dict.fromkeys(passed_over)])
+
+
 def find_sources(patterns: str | Sequence[str], *, folder: Path, remembered: Path | None = None) -> list[Source]:
     """Every source the patterns name, each once, in their order; digests are kept in the file `remembered`."""
-    found: dict[str, Path | str] = {}
-    for pattern in [patterns] if isinstance(patterns, str) else patterns:
-        for match in _matches(pattern, folder):
-            found.setdefault(match if isinstance(match, str) else os.path.realpath(match), match)
-    files = [match for match in found.values() if isinstance(match, Path)]
+    return read_sources(search(patterns, folder=folder), remembered=remembered)
+
+
+def read_sources(found: Search, *, remembered: Path | None = None) -> list[Source]:
+    """The sources of a search; a DataError lists every pattern that named none."""
+    if problems := [*found.problems.values()]:
+        head = f"{len(problems)} sources cannot be used\n  - " if len(problems) > 1 else ""
+        raise DataError(head + "\n  - ".join(problems))
+    files = [match for match in found.matches if isinstance(match, Path)]
     contents = dict(zip(files, digests(files, remembered=remembered), strict=True))
     return [
         Source(location=match, name=match, format="hub")
         if isinstance(match, str)
-        else _source(match, contents[match], folder)
-        for match in found.values()
+        else _source(match, contents[match], found.folder)
+        for match in found.matches
     ]
+
+
+def _named(path: Path) -> Path:
+    """The path, whose name a manifest can hold."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as cause:
+        shown = os.fsencode(path).decode("utf-8", "backslashreplace")
+        raise DataError(
+            f"the name of {shown} is not UTF-8; rename the file, or leave it out of data.sources"
+        ) from cause
+    return path
 
 
 def split_sources(sources: Iterable[Source], *, part_bytes: int = 8 << 20) -> list[Part]:
@@ -105,18 +157,18 @@ def split_sources(sources: Iterable[Source], *, part_bytes: int = 8 << 20) -> li
     return [part for source in sources for part in _parts(source, part_bytes)]
 
 
-def _matches(pattern: str, folder: Path) -> list[Path | str]:
-    """The files (or the hub address) one pattern names."""
+def _matches(pattern: str, folder: Path, passed_over: list[Path]) -> Sequence[Path | str]:
+    """The files (or the hub address) one pattern names; what is of no known format among them is passed over."""
     if pattern.startswith(HUB):
         parse_address(pattern)
         return [pattern]
     path = (folder / Path(pattern).expanduser()).absolute()
     if path.is_dir():
-        return _inside(path) or _refuse_folder(path)
+        return _inside(path, passed_over) or _refuse_folder(path)
     if path.exists():
         return [_regular(path)]
     if glob.has_magic(pattern):
-        return _globbed(path)
+        return _globbed(path, passed_over)
     raise DataError(f"there is no file or folder {path}{_similar(path)}; check data.sources")
 
 
@@ -129,29 +181,34 @@ def _regular(path: Path) -> Path:
     return path
 
 
-def _inside(folder: Path) -> list[Path | str]:
+def _inside(folder: Path, passed_over: list[Path]) -> list[Path]:
     """Every file of a known format at any depth below a folder, hidden names left out, sorted by path."""
     names: list[Path] = []
     for parent, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        paths = (Path(parent, name) for name in files if not name.startswith("."))
-        names += [path for path in paths if _kind(path) is not None and path.is_file()]
-    return [*sorted(names, key=Path.as_posix)]
+        names += [Path(parent, name) for name in files if not name.startswith(".")]
+    return _known(sorted(names, key=Path.as_posix), passed_over)
 
 
-def _refuse_folder(folder: Path) -> list[Path | str]:
+def _known(paths: Sequence[Path], passed_over: list[Path]) -> list[Path]:
+    """Those of the paths that are files of a known format."""
+    passed_over += [path for path in paths if _kind(path) is None]
+    return [path for path in paths if _kind(path) is not None and path.is_file()]
+
+
+def _refuse_folder(folder: Path) -> list[Path]:
     raise DataError(f"the folder {folder} holds no file of a known format; put one in, of {KNOWN}")
 
 
-def _globbed(pattern: Path) -> list[Path | str]:
+def _globbed(pattern: Path, passed_over: list[Path]) -> list[Path]:
     """What a glob matches: files of a known format, and those inside matching folders."""
     # pathlib finds no files with a final ** before Python 3.13.
     matches = [Path(match) for match in sorted(glob.glob(str(pattern), recursive=True))]  # noqa: PTH207
     if not matches:
         raise DataError(f"no file matches {pattern}; check data.sources, and quote the pattern in a shell")
-    found: list[Path | str] = []
+    found: list[Path] = []
     for match in matches:
-        found += _inside(match) if match.is_dir() else [match] if match.is_file() and _kind(match) else []
+        found += _inside(match, passed_over) if match.is_dir() else _known([match], passed_over)
     if not found:
         raise DataError(f"{pattern} matches {matches[0].name} but no file of a known format; name one of {KNOWN}")
     return found
@@ -176,9 +233,13 @@ def _similar(path: Path) -> str:
 def _source(path: Path, content: Content, folder: Path) -> Source:
     kind = _kind(path)
     assert kind is not None  # _matches lets nothing else through
+    return Source(str(path), _name(path, folder), kind[0], kind[1], content.bytes, content.digest)
+
+
+def _name(path: Path, folder: Path) -> str:
+    """What a person calls a file."""
     base = folder.absolute()
-    name = path.relative_to(base).as_posix() if path.is_relative_to(base) else str(path)
-    return Source(str(path), name, kind[0], kind[1], content.bytes, content.digest)
+    return path.relative_to(base).as_posix() if path.is_relative_to(base) else str(path)
 
 
 def _parts(source: Source, part_bytes: int) -> Iterator[Part]:

@@ -1,4 +1,4 @@
-"""Tokenizers by name: GPT-2, any tokenizer.json, tiktoken encodings, words, bytes."""
+"""Tokenizers by name: GPT-2, any tokenizer.json, tiktoken encodings, words, verse, bytes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -14,15 +15,16 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from headway.data import verse
 from headway.data.blueprints import Blueprint, IdType, find_blueprint
 from headway.data.engine_check import Choice, choose_engine
-from headway.data.engines import Encoded, Engine, build_engine, engine_errors
+from headway.data.engines import ANOTHER, Encoded, Engine, build_engine, engine_errors
 from headway.data.vocabulary import Vocabulary, byte_alphabet
 from headway.errors import TokenizerError
 
-__all__ = ["Encoded", "Tokenizer", "load_tokenizer", "remap", "select_engine", "unite"]
+__all__ = ["Encoded", "Tokenizer", "is_own", "load_own", "load_tokenizer", "remap", "select_engine", "unite"]
 
-_OWN = ("words", "bytes")
+_OWN = ("words", "verse", "bytes")
 
 
 class Tokenizer(Protocol):
@@ -33,6 +35,8 @@ class Tokenizer(Protocol):
     engine: str
     dtype: IdType
     growing: bool
+    base: Vocabulary | None
+    """What every vocabulary of a growing one begins with; None when it does not grow."""
 
     @property
     def vocabulary(self) -> Vocabulary | None:
@@ -53,21 +57,40 @@ class Tokenizer(Protocol):
         ...
 
 
+def is_own(spec: str) -> bool:
+    """Whether a plan names a tokenizer of ours, which has no engines."""
+    return spec in _OWN or spec.startswith("words:")
+
+
+def load_own(spec: str) -> Tokenizer:
+    """The tokenizer of ours that a plan names."""
+    if spec == "verse":
+        return VerseTokenizer()
+    return BytesTokenizer() if spec == "bytes" else WordsTokenizer(spec)
+
+
 def load_tokenizer(spec: str, *, engine: str = "auto", folder: Path) -> Tokenizer:
     """The tokenizer a plan names; `auto` checks engines against the reference on fixed texts, a name is trusted."""
-    if spec in _OWN or spec.startswith("words:"):
-        return BytesTokenizer() if spec == "bytes" else WordsTokenizer(spec)
+    if is_own(spec):
+        return load_own(spec)
     blueprint = find_blueprint(spec, folder=folder)
     name = choose_engine(blueprint).engine if engine == "auto" else engine
     return ModelTokenizer(blueprint, build_engine(name, blueprint), name)
 
 
-def select_engine(spec: str, *, engine: str = "auto", folder: Path, sample: Sequence[str] = ()) -> Choice:
-    """The engine to give `load_tokenizer`, checked on a sample of the corpus, and why each faster one was refused."""
-    if spec in _OWN or spec.startswith("words:"):
+def select_engine(
+    spec: str, *, engine: str = "auto", folder: Path, sample: Sequence[str] = (), loaded: Tokenizer | None = None
+) -> Choice:
+    """The engine to give `load_tokenizer`, checked on a sample of the corpus, and why each faster one was refused.
+
+    A tokenizer of this spec that is `loaded` already lends its engine to the check.
+    """
+    if is_own(spec):
         if engine not in ("auto", "python"):
             raise TokenizerError(f"data.engine = {engine!r} has no effect on {spec!r}; remove it")
         return Choice("python")
+    if isinstance(loaded, ModelTokenizer):
+        return choose_engine(loaded.blueprint, wanted=engine, sample=sample, loaded={loaded.engine: loaded.runner})
     return choose_engine(find_blueprint(spec, folder=folder), wanted=engine, sample=sample)
 
 
@@ -75,10 +98,11 @@ class ModelTokenizer:
     """A tokenizer with a fixed vocabulary, run by an engine."""
 
     growing = False
+    base: Vocabulary | None = None
 
     def __init__(self, blueprint: Blueprint, engine: Engine, engine_name: str) -> None:
-        self._blueprint = blueprint
-        self._engine = engine
+        self.blueprint = blueprint
+        self.runner = engine
         self.name = blueprint.name
         self.digest = blueprint.digest
         self.dtype = blueprint.dtype
@@ -91,7 +115,7 @@ class ModelTokenizer:
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
-        return self._blueprint.vocabulary()
+        return self.blueprint.vocabulary()
 
     @property
     def symbols(self) -> list[str]:
@@ -101,8 +125,8 @@ class ModelTokenizer:
     def encode(self, texts: Sequence[str]) -> Encoded:
         """Ids of all texts, flat, and where each text starts."""
         try:
-            with engine_errors(self.engine, self._blueprint):
-                return self._engine.encode(texts)
+            with engine_errors(self.engine, self.blueprint, advice=ANOTHER):
+                return self.runner.encode(texts)
         except TokenizerError:
             _refuse_surrogates(texts)
             raise
@@ -115,6 +139,7 @@ class BytesTokenizer:
     """One token per byte of UTF-8."""
 
     growing = False
+    base: Vocabulary | None = None
     name = "bytes"
     engine = "python"
     dtype: IdType = np.uint16
@@ -154,6 +179,7 @@ class WordsTokenizer:
     """Runs of non-spaces, or the matches of an expression; ids are local until parts are united."""
 
     growing = True
+    base: Vocabulary | None = Vocabulary([], "words")
     vocabulary: Vocabulary | None = None
     engine = "python"
     dtype: IdType = np.uint32
@@ -185,9 +211,59 @@ class WordsTokenizer:
         self._numbers = _Numbers()
 
 
-def unite(parts: Iterable[Iterable[str]]) -> Vocabulary:
-    """One vocabulary of the words of all parts, sorted by code point: the same whatever the parts and their order."""
-    return Vocabulary(sorted(set().union(*parts)), "words")
+class _Spellings(dict[str, int]):
+    """Token as a text writes it to number; several spellings may share the number of one symbol."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.numbers = _Numbers({symbol: number for number, symbol in enumerate(verse.SPECIALS)})
+
+    def __missing__(self, spelling: str) -> int:
+        number = self[spelling] = self.numbers[verse.symbol_of(spelling)]
+        return number
+
+
+class VerseTokenizer:
+    """The tokens of verse, each text a poem; special symbols have fixed ids, words have local ones until united."""
+
+    growing = True
+    base: Vocabulary | None = Vocabulary(list(verse.SPECIALS), "verse", len(verse.SPECIALS))
+    vocabulary: Vocabulary | None = None
+    name = "verse"
+    engine = "python"
+    dtype: IdType = np.uint32
+    digest = verse.DIGEST
+
+    def __init__(self) -> None:
+        self._spellings = _Spellings()
+
+    @property
+    def symbols(self) -> list[str]:
+        """Special symbols, then words in the order of the ids given since the start."""
+        return list(self._spellings.numbers)
+
+    def encode(self, texts: Sequence[str]) -> Encoded:
+        """Local ids of all texts, flat, and where each text starts."""
+        _refuse_surrogates(texts)
+        number = self._spellings.__getitem__
+        start, end = (np.array([verse.SPECIALS.index(mark)], self.dtype) for mark in (verse.POEM_START, verse.POEM_END))
+        blocks = [np.zeros(0, self.dtype)]
+        lengths: list[int] = []
+        for text in texts:
+            found = [np.fromiter(map(number, block), self.dtype, len(block)) for block in verse.spellings(text)]
+            blocks += (start, *found, end)
+            lengths.append(2 + sum(map(len, found)))
+        return Encoded(np.concatenate(blocks), _offsets(lengths, len(lengths)))
+
+    def start_over(self) -> None:
+        """Forget all words, so that the next part begins with the special symbols only."""
+        self._spellings = _Spellings()
+
+
+def unite(parts: Iterable[Iterable[str]], base: Vocabulary | None = None) -> Vocabulary:
+    """One vocabulary of all parts: the base, then words by code point; the same whatever the parts and their order."""
+    base = base or Vocabulary([], "words")
+    return replace(base, symbols=base.symbols + sorted(set().union(*parts).difference(base.symbols)))
 
 
 def remap(symbols: Sequence[str], vocabulary: Vocabulary) -> NDArray[np.uint32]:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Literal, Self, get_args
 
+from headway.data.written import written
 from headway.errors import DataError
 
-Spelling = Literal["bytes", "words", "metaspace", "wordpiece", "plain"]
+Spelling = Literal["bytes", "words", "metaspace", "wordpiece", "plain", "verse"]
 FORMAT = 1
 _BYTE_SYMBOLS = re.compile("(?:<0x[0-9A-F]{2}>)+")
 
@@ -59,6 +60,8 @@ class Vocabulary:
 
     symbols: list[str]
     spelling: Spelling
+    specials: int = 0
+    """How many of the first symbols are set by the tokenizer and never stand for words of a text."""
 
     def __len__(self) -> int:
         return len(self.symbols)
@@ -70,8 +73,9 @@ class Vocabulary:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the symbols in order and their spelling."""
-        return hashlib.sha256(json.dumps([self.spelling, self.symbols]).encode()).hexdigest()
+        """SHA-256 of the symbols in order, their spelling, and how many are special."""
+        special = [self.specials] if self.specials else []
+        return hashlib.sha256(json.dumps([self.spelling, self.symbols, *special]).encode()).hexdigest()
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text these ids stand for; bytes that are no UTF-8 are shown as U+FFFD."""
@@ -83,6 +87,8 @@ class Vocabulary:
             return b"".join(map(unspell_bytes, symbols)).decode("utf-8", "replace")
         if self.spelling == "words":
             return " ".join(symbols)
+        if self.spelling == "verse":
+            return written(symbols)
         if self.spelling == "wordpiece":
             return " ".join(symbols).replace(" ##", "")
         text = "".join(symbols)
@@ -90,7 +96,8 @@ class Vocabulary:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-able value from which `from_json` makes an equal vocabulary."""
-        return {"format": FORMAT, "spelling": self.spelling, "symbols": self.symbols}
+        value: dict[str, Any] = {"format": FORMAT, "spelling": self.spelling, "symbols": self.symbols}
+        return value | {"specials": self.specials} if self.specials else value
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
@@ -103,4 +110,7 @@ class Vocabulary:
             raise DataError(f"the vocabulary has spelling {spelling!r}, known are {', '.join(get_args(Spelling))}")
         if not isinstance(symbols, list) or not all(isinstance(symbol, str) for symbol in symbols):
             raise DataError("the vocabulary has no list of symbols; the file is damaged")
-        return cls(symbols, spelling)
+        specials: Any = value.get("specials", 0)
+        if type(specials) is not int or not 0 <= specials <= len(symbols):
+            raise DataError(f"the vocabulary has {specials!r} special symbols of {len(symbols)}; the file is damaged")
+        return cls(symbols, spelling, specials)

@@ -12,18 +12,27 @@ from threading import Lock, Thread
 from typing import NoReturn
 
 from headway.data.engine_check import Choice
-from headway.data.proof import prove
+from headway.data.proof import likely, prove
 from headway.data.shards import Job, Marker, Recipe
 from headway.data.sources import Part
 from headway.errors import HeadwayError
 
 
 @dataclass(frozen=True, slots=True)
+class Check:
+    """The first message to a process that only chooses the engine; the answer is a Choice."""
+
+    recipe: Recipe
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Start:
-    """The first message to a worker."""
+    """The first message to a worker; with a check, it first answers that, and goes on if its engine was chosen."""
 
     recipe: Recipe
     folder: Path
+    check: Check | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +46,6 @@ class Failure:
 
     kind: type[HeadwayError] | None
     message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """The first message to a process that chooses the engine; the answer is a Choice."""
-
-    recipe: Recipe
-    parts: tuple[Part, ...]
 
 
 Order = Start | Check | Job | None
@@ -102,7 +103,13 @@ def _serve(line: Line) -> None:
 def _make_shards(line: Line, start: Start) -> None:
     from headway.data.maker import Maker
 
-    with Maker(start.recipe, start.folder, done=line.say) as maker:
+    tokenizer = likely(start.recipe)
+    if start.check is not None:
+        chosen = prove(start.check.recipe, start.check.parts, loaded=tokenizer)
+        line.say(chosen)
+        if chosen.engine != tokenizer.engine:
+            return
+    with Maker(start.recipe, start.folder, tokenizer=tokenizer, done=line.say) as maker:
         while True:
             line.say(Ready())
             job = line.hear()

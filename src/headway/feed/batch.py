@@ -1,4 +1,4 @@
-"""One batch: some documents of a Dataset, read when they are first looked at."""
+"""One batch: some documents of a Dataset, or windows of them, read when they are first looked at."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from headway.data.dataset import Rows
 from headway.data.npy import Array, Ints
@@ -14,16 +15,19 @@ from headway.plan.values import Position
 
 
 class Reader(Protocol):
-    """What can read the tokens of documents."""
+    """What can read the tokens of rows."""
 
     def read(self, rows: slice | Ints) -> Rows:
-        """The tokens of the documents with these indices."""
+        """The tokens of the rows with these indices."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Ragged tokens: document i is ids[starts[i]:starts[i+1]]; counts are known before anything is read."""
+    """Ragged tokens: row i is ids[starts[i]:starts[i+1]]; counts are known before anything is read.
+
+    A row is a document, or a window of one: `documents` counts those that begin here.
+    """
 
     position: Position
     rows: slice | Ints
@@ -37,23 +41,23 @@ class Batch:
 
     @property
     def ids(self) -> Array:
-        """The token ids of all documents, one after the other."""
+        """The token ids of all rows, one after the other."""
         return self._read.ids
 
     @property
     def starts(self) -> Ints:
-        """int64[documents + 1]: where each document starts in `ids`."""
+        """int64[rows + 1]: where each row starts in `ids`."""
         return self._read.starts
 
     @property
     def breaks(self) -> Ints | None:
-        """int64[segments + 1]: where each segment starts in `ids`; None when every document is one segment."""
+        """int64[segments + 1]: where each segment starts in `ids`; None when every row is one segment."""
         return self._read.breaks
 
     @property
-    def mask(self) -> None:
-        """Which tokens count; None says all of them."""
-        return None
+    def mask(self) -> NDArray[np.bool_] | None:
+        """Which tokens are a row's own and no context; None: all of them."""
+        return self._read.mask
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,28 @@
 """Where batches begin and end, computed from the lengths of documents alone."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from headway.data.npy import Ints
 
 # Following one pointer costs about as much as searching among so many documents for the next one.
 _SPARSE = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Epoch:
+    """The batches of one epoch: batch i holds the rows at the places edges[i]..edges[i+1] of the order."""
+
+    order: Ints | None
+    """The rows in the order of their visit; None is the natural order."""
+    edges: Ints
+    """int64[batches + 1]."""
+
+    @property
+    def batches(self) -> int:
+        """How many there are."""
+        return len(self.edges) - 1
 
 
 def whole(lengths: Ints, budget_tokens: int) -> Ints:

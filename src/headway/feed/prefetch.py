@@ -1,14 +1,32 @@
 """Batches read ahead by a thread; the position rides along with each."""
 
 from collections.abc import Generator, Iterable
+from dataclasses import dataclass
 from queue import Empty, Full, Queue
 from threading import Event, Thread
 
 from headway.feed.batch import Batch
+from headway.feed.feed import Done, Feed
 from headway.plan.values import Position
 
 Item = tuple[Batch, Position]
 _PATIENCE_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """A feed whose batches are read before they are asked for."""
+
+    feed: Feed
+    depth: int = 1
+
+    def batches(self, position: Position) -> Generator[Item]:
+        """Every batch from a position on, each with the position after it."""
+        return prefetch(self.feed.batches(position), depth=self.depth)
+
+    def done(self, position: Position) -> Done:
+        """Documents and tokens before a position."""
+        return self.feed.done(position)
 
 
 class _End:

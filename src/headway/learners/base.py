@@ -1,15 +1,18 @@
 """What the loop asks of a learner; a Protocol, so that a learner owes the frame nothing but these methods."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from headway.data.dataset import Dataset
 from headway.feed.batch import Batch
-from headway.plan.values import Place, Position
+from headway.plan.plan import Parallel, RunSection
+from headway.plan.values import Metrics, Place, Position
 
-Metrics = dict[str, float]
+__all__ = ["Evaluator", "Learner", "MergeLearner", "Metrics", "Part", "Setup"]
+
 Part = dict[str, Any]
 
 
@@ -18,7 +21,7 @@ class Learner(Protocol):
     """Takes a batch, gets better, can be saved and restored."""
 
     @property
-    def parallel(self) -> Literal["merge", "lockstep", "single"]:
+    def parallel(self) -> Parallel:
         """How several of these work on one run."""
         ...
 
@@ -26,8 +29,12 @@ class Learner(Protocol):
         """Learn one batch."""
         ...
 
-    def save(self, folder: Path, position: Position) -> None:
-        """Make state and position durable together."""
+    def save(self, folder: Path, position: Position) -> Position | None:
+        """Take state and position as they are now; they become durable together. The position that is durable now."""
+        ...
+
+    def settle(self) -> None:
+        """Wait until everything that was saved is durable, or raise what keeps it from being so."""
         ...
 
     def restore(self, folder: Path) -> Position | None:
@@ -48,6 +55,20 @@ class Learner(Protocol):
 
 
 @runtime_checkable
+class Evaluator(Protocol):
+    """A learner that can tell how good it is; asked at the end of every epoch, the last one cut short included."""
+
+    @property
+    def enough(self) -> bool:
+        """Whether learning more would be in vain; part of the saved state."""
+        ...
+
+    def evaluate(self, position: Position) -> Metrics | None:
+        """How good it is at `position`; None when this is not the time to look."""
+        ...
+
+
+@runtime_checkable
 class MergeLearner(Learner, Protocol):
     """A learner whose parts, learned anywhere in any order, add up to one."""
 
@@ -60,6 +81,14 @@ class MergeLearner(Learner, Protocol):
         ...
 
 
+def _warn(text: str) -> None:
+    warnings.warn(text, RuntimeWarning, stacklevel=2)
+
+
+def _keep_to_itself(text: str) -> None:
+    del text
+
+
 @dataclass(frozen=True, slots=True)
 class Setup:
     """All that a learner is made from."""
@@ -69,3 +98,11 @@ class Setup:
     folder: Path
     place: Place
     memory: int
+    warn: Callable[[str], None] = _warn
+    """Where a learner says what the user should look at, though it goes on."""
+    note: Callable[[str], None] = _keep_to_itself
+    """Where a learner says what it did beside learning."""
+    run: RunSection = field(default_factory=RunSection)
+    """How long the run is, and what its random choices are derived from."""
+    home: Path = Path()
+    """Where relative paths of the plan start."""

@@ -11,6 +11,9 @@ from headway.errors import PlanError
 from headway.plan.plan import Kinds, Plan, plan_settings
 from headway.plan.section import CAREFUL, FIXED, Change, Setting, settings
 
+DECIDED = "decided"
+"""Where a resolved plan keeps what its run decided for itself, each with its reason; no part of the plan."""
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -41,12 +44,13 @@ def fingerprint(plan: Plan) -> str:
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], kinds: Kinds) -> list[Difference]:
     """Every setting whose value differs between two resolved plans, in the order of the plan."""
+    old, new = _without(DECIDED, old), _without(DECIDED, new)
     old_kind, new_kind = old["learner"]["kind"], new["learner"]["kind"]
     keys = plan_settings(kinds, new_kind)
     if old_kind != new_kind:
         del keys["learner"]
         kind = [Difference("learner.kind", old_kind, new_kind, FIXED)]
-        old, new = _without_learner(old), _without_learner(new)
+        old, new = _without("learner", old), _without("learner", new)
         return kind + list(_differences(old, new, keys, prefix=""))
     return list(_differences(old, new, keys, prefix=""))
 
@@ -92,8 +96,8 @@ def _settings_of(plan: Plan) -> dict[str, Setting]:
     return plan_settings(Kinds(data=type(plan.data), learners={learner.kind: type(learner)}), learner.kind)
 
 
-def _without_learner(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if name != "learner"}
+def _without(key: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name != key}
 
 
 def _plain(value: Any) -> Any:
@@ -105,4 +109,4 @@ def _plain(value: Any) -> Any:
 
 
 def _shown(value: Any) -> str:
-    return "nothing" if value is None else json.dumps(value, ensure_ascii=False)
+    return "not set" if value is None else json.dumps(value, ensure_ascii=False)

@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from annotated_types import Ge, Le, MinLen
 
 from headway.plan.section import CAREFUL, FREE, ByteSize, Duration, Setting, settings
+
+Parallel = Literal["merge", "lockstep", "single"]
+"""How several learners of a kind work on one run: their parts add up, they step together, or there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class RunSection:
     """Whether each epoch reads the documents in a random order of its own."""
     seed: Annotated[int, Ge(0)] = 0
     """What every random choice is derived from."""
-    batch_tokens: Annotated[int, Ge(1024), Le(1 << 40)] = 1_048_576
+    batch_tokens: Annotated[int, Ge(64), Le(1 << 40)] = 1_048_576
     """Documents are handed to the learner in batches of about so many tokens."""
 
 

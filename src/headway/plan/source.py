@@ -31,13 +31,10 @@ def read_mapping(path: Path) -> dict[str, Any]:
     return value
 
 
-def override(mapping: Mapping[str, Any], texts: Sequence[str]) -> dict[str, Any]:
-    """A copy of a mapping with `section.key=value` texts applied; a PlanError lists those that cannot be."""
+def override(mapping: Mapping[str, Any], texts: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    """A copy of a mapping with `section.key=value` texts applied, and what is wrong with those that cannot be."""
     result = _copy(mapping)
-    problems = [problem for text in texts if (problem := _apply(result, text))]
-    if problems:
-        raise PlanError("--set", problems)
-    return result
+    return result, [problem for text in texts if (problem := _apply(result, text))]
 
 
 def did_you_mean(given: str, known: Sequence[str]) -> str:
@@ -50,12 +47,12 @@ def _apply(mapping: dict[str, Any], text: str) -> str | None:
     dotted, equals, value = text.partition("=")
     keys = [key.strip() for key in dotted.split(".")]
     if not equals or not all(keys):
-        return f"{text!r} is not KEY=VALUE; write for example run.epochs=2"
+        return f"--set {text!r} is not KEY=VALUE; write for example run.epochs=2"
     table = mapping
     for depth, key in enumerate(keys[:-1], start=1):
         table = table.setdefault(key, {})
         if not isinstance(table, dict):
-            return f"{text!r}: {'.'.join(keys[:depth])} is a value, not a table"
+            return f"--set {text!r}: {'.'.join(keys[:depth])} is a value, not a table"
     table[keys[-1]] = _toml_value(value.strip())
     return None
 

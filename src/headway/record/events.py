@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
-from headway.plan.values import Position
+from headway.plan.values import Mean, Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,18 @@ class Step:
     position: Position
     documents: int
     tokens: int
-    metrics: Mapping[str, float]
+    metrics: Mapping[str, float | Mean]
+    """A mean is written as [total, weight]."""
     steps: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """How good the learner was at `position`, as it told itself."""
+
+    kind: ClassVar[str] = "evaluated"
+    position: Position
+    metrics: Mapping[str, float | Mean]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +63,9 @@ class Saved:
     kind: ClassVar[str] = "saved"
     position: Position
     seconds: float
+    documents: int | None = None
+    tokens: int | None = None
+    """What lies before `position`; a save that is written beside the training is durable later than it was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +93,27 @@ class Warned:
 
 
 @dataclass(frozen=True, slots=True)
+class Upkeep:
+    """What a learner did beside learning, such as merging its files."""
+
+    kind: ClassVar[str] = "upkeep"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
     """The process stopped working on the run, and why."""
 
     kind: ClassVar[str] = "finished"
     position: Position
     seconds: float
-    reason: Literal["complete", "stopped", "failed"]
+    reason: Literal["complete", "stopped", "failed", "refused"]
+    """A run is refused where it may not even begin to continue: it is then what it was before."""
     totals: Mapping[str, object]
+    why: str | None = None
 
 
-Event = RunStarted | Resumed | Step | Saved | Spans | Note | Warned | Finished
+Event = RunStarted | Resumed | Step | Evaluated | Saved | Spans | Note | Warned | Upkeep | Finished
 
 
 def as_line(event: Event, time: float) -> dict[str, Any]:

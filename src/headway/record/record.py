@@ -3,19 +3,20 @@
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 from headway.durable import write_errors
 from headway.errors import RunError
-from headway.plan.values import Position
-from headway.record.events import Event, Finished, Saved, Spans, Step, as_line
+from headway.plan.values import Mean, Metrics, Position, add_metrics
+from headway.record.events import Evaluated, Event, Finished, Saved, Spans, Step, as_line
 from headway.record.lines import DAMAGE_ADVICE, LineFile, read_lines
 
 Listener = Callable[[dict[str, Any]], None]
+_Item = TypeVar("_Item")
 STEP_SECONDS = 0.2
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
@@ -50,7 +51,7 @@ class Record:
         self._steps_due = -math.inf
         self._spans: dict[str, list[float]] = {}
 
-    def step(self, position: Position, batch: Counted, metrics: Mapping[str, float]) -> None:
+    def step(self, position: Position, batch: Counted, metrics: Mapping[str, float | Mean]) -> None:
         """Count one finished step; `position` is the one after it."""
         with self._lock:
             self._steps.add(position, batch, metrics)
@@ -61,9 +62,23 @@ class Record:
         """Measure the body of a `with`, also when it raises."""
         return SpanTimer(self, self._timer, name)
 
-    def saved(self, position: Position, seconds: float) -> None:
-        """Note that everything before `position` is durable."""
-        self.write(Saved(position, seconds))
+    def timed(self, name: str, items: Iterable[_Item]) -> Iterator[_Item]:
+        """The same items; how long each was waited for is a span."""
+        iterator = iter(items)
+        while True:
+            with self.span(name):
+                item = next(iterator, None)
+            if item is None:
+                return
+            yield item
+
+    def evaluated(self, position: Position, metrics: Mapping[str, float | Mean]) -> None:
+        """Note how good the learner is."""
+        self.write(Evaluated(position, metrics))
+
+    def saved(self, position: Position, seconds: float, *, done: tuple[int, int] | None = None) -> None:
+        """Note that everything before `position` is durable, which is so many documents and tokens."""
+        self.write(Saved(position, seconds, *(done or ())))
 
     def write(self, event: Event) -> None:
         """Append one event, after the steps that came before it (and the spans, when it marks a save or an end)."""
@@ -146,13 +161,12 @@ class _Steps:
     def __init__(self) -> None:
         self._clear()
 
-    def add(self, position: Position, batch: Counted, metrics: Mapping[str, float]) -> None:
+    def add(self, position: Position, batch: Counted, metrics: Mapping[str, float | Mean]) -> None:
         self._position = position
         self._count += 1
         self._documents += batch.documents
         self._tokens += batch.tokens
-        for name, value in metrics.items():
-            self._metrics[name] = self._metrics.get(name, 0) + value
+        add_metrics(self._metrics, metrics)
 
     def take(self) -> Step | None:
         """The steps so far as one event; they are forgotten here."""
@@ -165,7 +179,7 @@ class _Steps:
     def _clear(self) -> None:
         self._position = Position.START
         self._count = self._documents = self._tokens = 0
-        self._metrics: dict[str, float] = {}
+        self._metrics: Metrics = {}
 
 
 def _line_bytes(line: dict[str, Any]) -> bytes:

@@ -51,6 +51,6 @@ def _enough(left: int, *, held: int, need: int, share: Share) -> int:
         return left
     raise RunError(
         f"memory = {format_bytes(share.total)} is too little for {share.workers} "
-        f"worker{'s' if share.workers > 1 else ''}: {format_bytes(held)} are in use before the first step. "
-        f"Set memory to {(need >> 20) + 1}MiB or more, or use fewer workers"
+        f"worker{'s' if share.workers > 1 else ''}: {format_bytes(held)} are needed before the first step. "
+        f"Set memory to {(need >> 20) + 1}MiB or more{', or use fewer workers' if share.workers > 1 else ''}"
     )

@@ -4,22 +4,31 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from headway.data.build import build
+from headway.data.build import build, key_for
 from headway.data.config import DataSection
 from headway.data.dataset import Dataset
+from headway.data.key import changed_since
 from headway.data.report import BuildProgress, BuildStopped
 from headway.plan.plan import Plan
 from headway.record.record import Listener
 from headway.run.listeners import tell
+from headway.run.run import Run
 from headway.run.stop import Stop
 from headway.run.team import Means, means
 
 
-def plan_dataset(plan: Plan, cache: Path, *, listeners: Sequence[Listener], stop: Stop) -> Dataset:
-    """The dataset that a plan's `data` section describes."""
+def plan_dataset(plan: Plan, cache: Path, *, listeners: Sequence[Listener], stop: Stop, run: Run | None) -> Dataset:
+    """The dataset that a plan's `data` section describes; a RunError when `run` was trained on another one."""
     assert isinstance(plan.data, DataSection)
+    if run is not None:
+        # Before anything is built: a large corpus takes hours, and what it is is known now.
+        key = key_for(plan.data, folder=plan.folder, cache=cache)
+        run.check_dataset(key.digest, changes=lambda home: changed_since(home, key))
     offered = means(plan.workers, plan.memory)
-    return build_dataset(plan.data, offered, folder=plan.folder, cache=cache, listeners=listeners, stop=stop)
+    dataset = build_dataset(plan.data, offered, folder=plan.folder, cache=cache, listeners=listeners, stop=stop)
+    for text in _report(dataset):
+        tell(listeners, "note", {"text": text})
+    return dataset
 
 
 def build_dataset(
@@ -27,7 +36,7 @@ def build_dataset(
 ) -> Dataset:
     """The dataset of a section; when it is stopped, finished shards stay and the stop acts as its signal would have."""
     try:
-        dataset = build(
+        return build(
             section,
             folder=folder,
             cache=cache,
@@ -38,9 +47,6 @@ def build_dataset(
         )
     except BuildStopped:
         stop.insist()
-    for text in _report(dataset):
-        tell(listeners, "note", {"text": text})
-    return dataset
 
 
 def _tell(listeners: Sequence[Listener], progress: BuildProgress) -> None:

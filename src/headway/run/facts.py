@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from headway.errors import RunError
 from headway.lock import holder
 from headway.record.record import read_record
 from headway.run.folders import RECORD
 
-Status = Literal["finished", "stopped", "interrupted", "running"]
+Status = Literal["finished", "stopped", "interrupted", "running", "damaged", "unknown"]
 _BY_REASON: dict[str | None, Status] = {"complete": "finished", "stopped": "stopped"}
 
 
@@ -20,17 +21,20 @@ class RunFacts:
     name: str
     folder: Path
     status: Status
-    documents: int
-    tokens: int
-    seconds: float
+    documents: int | None
+    tokens: int | None
+    seconds: float | None
     started: float | None
     documents_per_second: float | None
     tokens_per_second: float | None
-    sessions: int
+    sessions: int | None
     workers: int | None
     memory: int | None
     dataset: str | None
     totals: dict[str, Any] | None
+    """What the learner said of its saved state when the last session ended."""
+    recorded: float | None
+    """When that was."""
     warnings: tuple[str, ...]
 
 
@@ -49,6 +53,7 @@ class _Fold:
     started: float | None = None
     latest: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     reason: str | None = None
+    before: str | None = None
     fresh: bool = False
     warnings: list[str] = field(default_factory=list[str])
 
@@ -65,11 +70,13 @@ class _Fold:
             self.done = (self.done[0] + event["documents"], self.done[1] + event["tokens"])
             self.learned = (self.learned[0] + event["documents"], self.learned[1] + event["tokens"])
         elif kind == "saved":
-            self.saved = self.done
+            # A save written beside the training is older than what is done by now.
+            there = event.get("documents") is not None
+            self.saved = (event["documents"], event["tokens"]) if there else self.done
         elif kind == "warned":
             self.warnings.append(event["text"])
         elif kind == "finished":
-            self.reason = event["reason"]
+            self.reason = self.before if event["reason"] == "refused" else event["reason"]
             self.measured = event["seconds"]
         if self.session is not None:
             self.session = (self.session[0], event["time"])
@@ -89,7 +96,9 @@ class _Fold:
         self.sessions += 1
         self.started = time if self.started is None else self.started
         self.fresh = True
-        self.reason = None
+        # What the session before did not save is done again.
+        self.done = self.saved
+        self.before, self.reason = self.reason, None
 
     def _restart_if_fresh(self) -> None:
         # A session that records no `resumed` before its first step begins at the start.
@@ -101,10 +110,13 @@ class _Fold:
 def facts(folder: Path) -> RunFacts:
     """What is known about the run in a folder."""
     path = folder / RECORD
-    fold = _folded(read_record(path)) if path.is_file() else _Fold()
-    status = "running" if holder(folder) is not None else _BY_REASON.get(fold.reason, "interrupted")
+    fold = _folded(path, read_record(path)) if path.is_file() else _Fold()
+    is_running = holder(folder) is not None
+    if not fold.sessions:
+        return _unknown(folder, "running" if is_running else "unknown", () if is_running else (_no_record(path),))
+    status = "running" if is_running else _BY_REASON.get(fold.reason, "interrupted")
     documents, tokens = fold.done if status == "running" else fold.saved
-    begun = fold.latest.get("run_started", {})
+    begun, ended = fold.latest["run_started"], fold.latest.get("finished", {})
     return RunFacts(
         name=folder.name,
         folder=folder,
@@ -119,9 +131,32 @@ def facts(folder: Path) -> RunFacts:
         workers=begun.get("workers"),
         memory=begun.get("memory"),
         dataset=begun.get("dataset"),
-        totals=fold.latest.get("finished", {}).get("totals"),
+        totals=ended.get("totals"),
+        recorded=ended.get("time"),
         warnings=tuple(fold.warnings),
     )
+
+
+def facts_or_damage(folder: Path) -> RunFacts:
+    """`facts`, and of a run whose record cannot be read, that."""
+    try:
+        return facts(folder)
+    except RunError as cause:
+        return _unknown(folder, "damaged", (str(cause),))
+
+
+def _unknown(folder: Path, status: Status, warnings: tuple[str, ...]) -> RunFacts:
+    """A run that recorded nothing, or nothing that can be read."""
+    return RunFacts(
+        name=folder.name, folder=folder, status=status, documents=None, tokens=None, seconds=None, started=None,
+        documents_per_second=None, tokens_per_second=None, sessions=None, workers=None, memory=None, dataset=None,
+        totals=None, recorded=None, warnings=warnings,
+    )  # fmt: skip
+
+
+def _no_record(path: Path) -> str:
+    what = "holds no session" if path.is_file() else "is missing"
+    return f"{path} {what}: what the run did is not known; restore it from a copy, or continue the run"
 
 
 def rate(amount: int, seconds: float) -> float | None:
@@ -129,9 +164,12 @@ def rate(amount: int, seconds: float) -> float | None:
     return amount / seconds if amount and seconds > 0 else None
 
 
-def _folded(events: Iterable[dict[str, Any]]) -> _Fold:
+def _folded(path: Path, events: Iterable[dict[str, Any]]) -> _Fold:
     fold = _Fold()
-    for event in events:
-        fold.add(event)
+    for number, event in enumerate(events):
+        try:
+            fold.add(event)
+        except (KeyError, TypeError) as cause:
+            raise RunError(f"{path}, line {number + 1}: not an event of a run ({cause}); restore it") from cause
     fold.close()
     return fold

@@ -1,5 +1,6 @@
 """Where runs lie: <runs>/<plan name>-001, -002 and so on, and what is in each."""
 
+import os
 import re
 from collections.abc import Set
 from dataclasses import dataclass
@@ -15,7 +16,8 @@ DATASET = "dataset.json"
 PLAN_KEYS = frozenset({"data", "learner", "run"})
 COPIES = ("plan.toml", "plan.json")
 
-_PLAIN = r"[^./\0][^/\0]{0,199}"
+_PLAIN = r"[^./\0][^/\0]*"
+_LONGEST = 200
 _NUMBERED = re.compile(r"(?P<name>.+)-(?P<number>\d{3,})")
 
 
@@ -58,6 +60,8 @@ def newest(runs: Path, name: str) -> Path | None:
 
 def check_name(name: str) -> None:
     """A RunError when a plan of this name could have no run folder."""
+    if len(os.fsencode(name)) > _LONGEST:
+        raise RunError(f"{name[:40]!r}... cannot name a run folder; name the plan in {_LONGEST} bytes or fewer")
     if not re.fullmatch(_PLAIN, name):
         raise RunError(f"{name!r} cannot name a run folder; name the plan without / and without a leading .")
 

@@ -46,7 +46,7 @@ class Lines:
         elif kind == "run_started":
             self._due = event["time"] + self._seconds
             self._print(f"training {event['run']} with {event['workers']} worker{'s' if event['workers'] > 1 else ''}")
-        elif kind == "finished" or self._is_due(event["time"]):
+        elif (kind == "finished" and event["why"] is None) or (kind != "finished" and self._is_due(event["time"])):
             extra = self._extra()
             self._print(self._watch.line() + (f" | {extra}" if extra else ""))
 
@@ -62,8 +62,8 @@ class Lines:
         try:
             self._stream.write(text + "\n")
             self._stream.flush()
-        except BrokenPipeError:
-            # Whoever read along has left; that is no reason to stop learning.
+        except (OSError, ValueError):
+            # Whoever read along has left, or the disk is full; that is no reason to stop learning.
             self._gone = True
 
 

@@ -8,30 +8,33 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from headway.data.dataset import Dataset
 from headway.durable import write_errors
 from headway.errors import HeadwayError, RunError
 from headway.feed.feed import Feed
+from headway.feed.prefetch import Ahead
+from headway.learners import registry
 from headway.learners.base import Learner
 from headway.machine.describe import describe
-from headway.plan.fingerprint import fingerprint, resolved
-from headway.plan.plan import RunSection
+from headway.plan.fingerprint import DECIDED, fingerprint, resolved
+from headway.plan.plan import Plan
 from headway.plan.values import Position
-from headway.record.events import Finished, Note, RunStarted, Step, Warned
+from headway.record.events import Finished, RunStarted, Step, Upkeep, Warned
 from headway.record.record import Listener, Record
+from headway.run.decisions import Decisions, decisions, kept
 from headway.run.folders import PLAN_KEYS, RECORD, RESOLVED, read_note
 from headway.run.launch.local import Pool
 from headway.run.launch.process import Servant
 from headway.run.listeners import tell
-from headway.run.loop import drive
+from headway.run.loop import Batches, drive
 from headway.run.result import RunResult
 from headway.run.run import Run
-from headway.run.team import fitted, gather, means
+from headway.run.team import Task, fitted, gather, means_of
 
 _UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM}
-_LIBRARIES = ("headway", "numpy", "numba", "pyarrow", "tokenizers", "gigatoken")
+_LIBRARIES = ("headway", "numpy", "numba", "pyarrow", "tokenizers", "gigatoken", "torch", "safetensors")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +51,11 @@ def session(
     run: Run, dataset: Dataset, *, beginning: Beginning, servant: Servant | None, listeners: Sequence[Listener]
 ) -> RunResult:
     """Train a locked run on its dataset until it is complete or stopped."""
-    feed = feed_of(run.plan.run, dataset)
+    feed = feed_of(run.plan, dataset)
     run.claim_dataset(dataset.key, dataset.folder)
     run.dead_end, run.beyond = _dead_end(run.folder, feed), _beyond(run.folder, feed)
-    run.write_plan(resolved(run.plan), beginning.plan_file)
     with _Scene(run, feed, beginning, listeners) as scene:
+        run.write_plan({**resolved(run.plan), DECIDED: scene.decided()}, beginning.plan_file)
         return scene.play(servant)
 
 
@@ -63,7 +66,8 @@ class _Scene:
         self._run = run
         self._feed = feed
         self._beginning = beginning
-        self._means = fitted(means(run.plan.workers, run.plan.memory), feed)
+        self._means = fitted(means_of(run.plan), feed)
+        run.steps_per_save = self._means.workers
         self._listeners = tuple(listeners)
         self._record = Record(run.folder / RECORD, listeners=listeners)
         self._began = time.perf_counter()
@@ -77,15 +81,22 @@ class _Scene:
         with suppress(RunError):
             self._record.close()
 
+    def decided(self) -> Decisions:
+        """What is decided where the plan leaves it open."""
+        feed = self._feed
+        made = decisions(self._run.plan, self._means, batches=feed.total_batches, report=feed.dataset.report)
+        path = self._run.folder / RESOLVED
+        return kept(made, read_note(path, keys=PLAN_KEYS).get(DECIDED, {})) if path.is_file() else made
+
     def play(self, servant: Servant | None) -> RunResult:
         """Open, drive, close."""
         with self._failures():
             self._open()
             with self._record.span("start"):
-                learner = gather(self._run.plan, self._feed, self._run.folder, self._means, servant=servant)
+                learner = gather(self._task(), self._means, servant=servant)
             self._start_seconds, self._began = time.perf_counter() - self._began, time.perf_counter()
             try:
-                ending = drive(self._run, self._feed, learner, self._record)
+                ending = drive(self._run, self._batches(learner), learner, self._record)
                 return self._close(learner, ending)
             finally:
                 learner.close()
@@ -108,6 +119,20 @@ class _Scene:
         self._record.add_span("build", self._beginning.build_seconds)
         for warning in self._beginning.warnings:
             self._record.write(Warned(warning))
+
+    def _task(self) -> Task:
+        write = self._record.write
+        return Task(
+            self._run.plan,
+            self._feed,
+            self._run.folder,
+            warn=lambda text: write(Warned(text)),
+            note=lambda text: write(Upkeep(text)),
+        )
+
+    def _batches(self, learner: Learner) -> Batches:
+        """The feed, read ahead where this process reads it: the workers of a pool read their own batches."""
+        return self._feed if isinstance(learner, Pool) else Ahead(self._feed)
 
     def _close(self, learner: Learner, ending: Literal["complete", "stopped"]) -> RunResult:
         seconds = time.perf_counter() - self._began
@@ -143,28 +168,35 @@ class _Scene:
         """Say of every failure what is saved, and note it on the record where that still can be written."""
         try:
             yield
+        except KeyboardInterrupt as cause:
+            raise KeyboardInterrupt(self._kept()) from cause
         except RunError as cause:
-            self._note(str(cause))
+            self._end(str(cause))
+            if self._run.position is None or self._run.untouched:
+                # Nothing was begun, and the same command would be refused again.
+                raise
             raise RunError(f"{cause}\n{self._kept()}") from cause
         except HeadwayError as cause:
-            self._note(str(cause))
+            self._end(str(cause))
             raise
         except OSError as cause:
             if cause.errno not in _UNWRITABLE:
                 raise
-            self._note(str(cause))
+            self._end(str(cause))
             with write_errors(self._run.folder, kept=self._kept()):
                 raise
 
-    def _note(self, text: str) -> None:
+    def _end(self, why: str) -> None:
+        seconds = time.perf_counter() - self._began
+        reason = "refused" if self._run.position is None else "failed"
         with suppress(RunError):
-            self._record.write(Note(text))
-            seconds = time.perf_counter() - self._began
-            self._record.write(Finished(self._position(), seconds, "failed", {}))
+            self._record.write(Finished(self._position(), seconds, reason, {}, why))
 
     def _kept(self) -> str:
+        if self._run.position is None and not self._beginning.resumed:
+            return "nothing was learned yet; the same command begins again"
         if self._run.position is None:
-            return "nothing that was saved before is lost; the same command continues the run"
+            return f"nothing that was saved before in {self._run.folder} is lost; the same command continues the run"
         done = self._feed.done(self._run.position)
         return (
             f"saved and safe: {done.documents:,} of {self._feed.total_documents:,} documents in {self._run.folder}; "
@@ -175,16 +207,10 @@ class _Scene:
         return self._run.position or Position.START
 
 
-def feed_of(section: RunSection, dataset: Dataset) -> Feed:
-    """The batches that a plan's `run` section makes of a dataset."""
-    return Feed(
-        dataset,
-        section.batch_tokens,
-        seed=section.seed,
-        shuffle=section.shuffle,
-        epochs=section.epochs,
-        documents=section.documents,
-    )
+def feed_of(plan: Plan, dataset: Dataset) -> Feed:
+    """The batches that a plan makes of a dataset."""
+    layout = registry.layout(plan.learner, dataset, plan.run)
+    return Feed(layout, epochs=plan.run.epochs, documents=plan.run.documents)
 
 
 def _dead_end(folder: Path, feed: Feed) -> Position | None:
@@ -206,7 +232,9 @@ def _before(folder: Path, feed: Feed) -> Feed | None:
     path = folder / RESOLVED
     if not path.is_file():
         return None
-    old = read_note(path, keys=PLAN_KEYS)["run"]
+    old: Any = read_note(path, keys=PLAN_KEYS)["run"]
+    if not isinstance(old, dict) or not {"epochs", "documents"} <= old.keys():
+        raise RunError(f"{path} is damaged (its run has no limits); restore it from a copy, or start anew with --new")
     if (old["epochs"], old["documents"]) == (feed.epochs, feed.documents):
         return None
     return replace(feed, epochs=old["epochs"], documents=old["documents"])

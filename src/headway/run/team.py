@@ -1,9 +1,11 @@
 """The learner a run works with: one in this process, or a pool of them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from headway.errors import RunError
+from headway.errors import PlanError, RunError
 from headway.feed.feed import Feed
 from headway.learners import registry
 from headway.learners.base import Learner, MergeLearner, Setup
@@ -32,6 +34,17 @@ def means(workers: int | None, memory: int | None) -> Means:
     )
 
 
+def means_of(plan: Plan) -> Means:
+    """What the learner of a plan may use: one process, unless its kind can be learned by several."""
+    learner: Any = plan.learner
+    if learner.parallel == "merge":
+        return means(plan.workers, plan.memory)
+    if plan.workers not in (None, 1):
+        problem = f"a learner of kind {learner.kind!r} is one process, not {plan.workers}; set workers = 1"
+        raise PlanError("workers", [problem])
+    return means(1, plan.memory)
+
+
 def fitted(offered: Means, feed: Feed) -> Means:
     """Never more workers than batches: a worker without a batch is only a cost."""
     return replace(offered, workers=max(1, min(offered.workers, feed.total_batches)))
@@ -39,36 +52,50 @@ def fitted(offered: Means, feed: Feed) -> Means:
 
 def early(plan: Plan) -> Servant | None:
     """A fork server that loads what workers need while the dataset is still being made; None for one worker."""
-    offered = means(plan.workers, plan.memory)
+    offered = means_of(plan)
     return None if offered.workers == 1 else _servant(plan, offered.workers)
 
 
-def gather(plan: Plan, feed: Feed, folder: Path, means: Means, *, servant: Servant | None) -> Learner:
-    """The learner of a plan, ready to restore and step; a fork server started early serves it, or is let go."""
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a learner is for: the plan, its batches, the run's folder, and who hears its warnings and its upkeep."""
+
+    plan: Plan
+    feed: Feed
+    folder: Path
+    warn: Callable[[str], None]
+    note: Callable[[str], None]
+
+
+def gather(task: Task, means: Means, *, servant: Servant | None) -> Learner:
+    """The learner of a task, ready to restore and step; a fork server started early serves it, or is let go."""
     if means.workers > 1:
-        return _pool(plan, feed, folder, means, servant or _servant(plan, means.workers))
+        return _pool(task, means, servant or _servant(task.plan, means.workers))
     if servant is not None:
         servant.close()
-    return _alone(plan, feed, folder, means.memory)
+    return _alone(task, means.memory)
 
 
 def _servant(plan: Plan, workers: int) -> Servant:
     return Servant(Prepare(registry.prepare, plan.learner), workers=workers)
 
 
-def _alone(plan: Plan, feed: Feed, folder: Path, memory: int) -> Learner:
+def _alone(task: Task, memory: int) -> Learner:
     # Before measuring what is held: the code a learner needs is part of it.
-    registry.prepare(plan.learner, feed.dataset.dtype)
-    return registry.make(_setup(plan, feed, folder, Place(), alone(memory, resident())))
+    registry.prepare(task.plan.learner, task.feed.dataset.dtype)
+    # Read ahead, there are two batches at once.
+    held = resident() + 2 * task.feed.largest_bytes
+    return registry.make(_setup(task, Place(), alone(memory, held)))
 
 
-def _pool(plan: Plan, feed: Feed, folder: Path, means: Means, servant: Servant) -> Pool:
+def _pool(task: Task, means: Means, servant: Servant) -> Pool:
     try:
-        servant.begin(Job(registry.make, plan.learner, feed.spec(), folder.absolute(), means.workers))
+        job = Job(registry.make, task.plan.learner, task.feed.spec(), task.folder.absolute(), means.workers)
+        servant.begin(job)
         place = Place(rank=0, world=means.workers + 1)
-        head = merging(registry.make(_setup(plan, feed, folder, place, for_head(means.memory))))
+        head = merging(registry.make(_setup(task, place, for_head(means.memory))))
         servant.ready()
-        return Pool(head, servant, memory=means.memory)
+        return Pool(head, servant, memory=means.memory, batches=means.workers * task.feed.largest_bytes)
     except BaseException:
         # However it ends, no process may stay behind; the cause goes on.
         servant.close()
@@ -83,5 +110,6 @@ def merging(learner: Learner) -> MergeLearner:
     raise RunError("this learner cannot be trained by several workers at once; set workers = 1")
 
 
-def _setup(plan: Plan, feed: Feed, folder: Path, place: Place, memory: int) -> Setup:
-    return Setup(section=plan.learner, dataset=feed.dataset, folder=folder, place=place, memory=memory)
+def _setup(task: Task, place: Place, memory: int) -> Setup:
+    plan, feed, note = task.plan, task.feed, task.note
+    return Setup(plan.learner, feed.dataset, task.folder, place, memory, task.warn, note, plan.run, plan.folder)

@@ -1,5 +1,7 @@
 """Numbers and times as people read them."""
 
+from headway.plan.values import Mean
+
 
 def count(amount: float) -> str:
     """An exact count up to 99,999; above, three digits and a unit: "1.23 M"."""
@@ -12,12 +14,27 @@ def count(amount: float) -> str:
     raise AssertionError(amount)
 
 
+def figure(value: float | Mean) -> str:
+    """A count as `count` shows it, a mean with four digits."""
+    return f"{value.value:.4g}" if isinstance(value, Mean) else count(value)
+
+
 def rate(per_second: float | None, what: str) -> str:
     """ "1.23 M tokens/s"; an unmeasured rate says so."""
     if per_second is None:
         return f"- {what}/s"
     shown = f"{per_second:.2g}" if 0 < per_second < 10 else count(per_second)
     return f"{shown} {what}/s"
+
+
+def amount(number: int, what: str) -> str:
+    """ "1 document", "2,000 documents"."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def counted(number: int, what: str) -> str:
+    """The same with the number as `count` shows it: "1 document", "1.23 M tokens"."""
+    return f"{count(number)} {what}{'' if number == 1 else 's'}"
 
 
 def duration(seconds: float | None) -> str:
@@ -35,5 +52,10 @@ def duration(seconds: float | None) -> str:
 
 
 def percent(part: float, whole: float) -> str:
-    """ "42.0 %"; "-" of nothing."""
-    return f"{100 * part / whole:.1f} %" if whole else "-"
+    """ "42.0 %"; "-" of nothing; "< 0.1 %" and "> 99.9 %" where rounding would say none or all."""
+    if not whole:
+        return "-"
+    share = 100 * part / whole
+    if 0 < share < 0.05:
+        return "< 0.1 %"
+    return "> 99.9 %" if 99.95 <= share < 100 else f"{share:.1f} %"

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from headway.record.meters import Progress
-from headway.run.text import count, duration, percent, rate
+from headway.run.figures import on_line, on_screen
+from headway.run.text import counted, duration, percent, rate
 
 Phase = Literal["waiting", "building", "training", "saved", "ended"]
 
@@ -19,6 +20,8 @@ class Watch:
     began: Mapping[str, Any] | None = None
     ended: Mapping[str, Any] | None = None
     build_started: float | None = None
+    evaluated: int | None = None
+    """The epoch after which the learner last told how good it is."""
     now: float | None = None
 
     def __call__(self, event: Mapping[str, Any]) -> None:
@@ -38,6 +41,8 @@ class Watch:
                     self.began = event
                 elif kind == "finished":
                     self.ended = event
+                elif kind == "evaluated":
+                    self.evaluated = event["position"][0]
                 self.progress.fold(event)
 
     @property
@@ -61,9 +66,10 @@ class Watch:
             return self._training_line()
         return "starting" if self.build is None else self._build_line(self.build)
 
-    def metrics(self) -> dict[str, float]:
-        """What the learner counted in this session."""
-        return dict(self.progress.metrics)
+    def metrics(self, *, brief: bool = False) -> dict[str, str]:
+        """What the learner counted in this session, its latest means, and how good it last was; or the gist of it."""
+        show = on_line if brief else on_screen
+        return show(self.progress.metrics, self.progress.evaluation, self.evaluated)
 
     def build_seconds(self) -> float | None:
         """How long the build has taken so far."""
@@ -74,11 +80,16 @@ class Watch:
         speed = progress.rate
         parts = [
             f"training {percent(self.share, 1)}" if self.share is not None else "training",
-            f"{count(progress.documents)} documents, {count(progress.tokens)} tokens",
-            f"{rate(speed and speed.documents, 'documents')}, {rate(speed and speed.tokens, 'tokens')}",
-            f"{duration(progress.eta_seconds)} left",
+            f"{counted(progress.documents, 'document')}, {counted(progress.tokens, 'token')}",
         ]
-        return " | ".join(parts + [f"{name} {count(value)}" for name, value in self.metrics().items()])
+        if speed is not None:
+            parts.append(f"{rate(speed.documents, 'documents')}, {rate(speed.tokens, 'tokens')}")
+        if progress.eta_seconds is not None:
+            parts.append(f"{duration(progress.eta_seconds)} left")
+        metrics = [f"{name} {shown}" for name, shown in self.metrics(brief=True).items()]
+        if progress.continued and metrics:
+            metrics[0] = f"in this session: {metrics[0]}"
+        return " | ".join(parts + metrics)
 
     def _build_line(self, build: Mapping[str, Any]) -> str:
         done = f" {percent(self.share, 1)}" if self.share is not None else ""
@@ -86,5 +97,5 @@ class Watch:
         if build["shards"]:
             parts.append(f"{build['shards_done']}/{build['shards']} shards")
         if build["documents"]:
-            parts.append(f"{count(build['documents'])} documents, {count(build['tokens'])} tokens")
+            parts.append(f"{counted(build['documents'], 'document')}, {counted(build['tokens'], 'token')}")
         return " | ".join(parts)

@@ -162,8 +162,8 @@ def _add(call: Call, result: "RunResult") -> None:
 
 def _leave(result: "RunResult") -> NoReturn:
     """End as the signal that stopped the run would have."""
-    if result.signal == signal.SIGTERM:
-        raise SystemExit(128 + signal.SIGTERM)
+    if result.signal not in (None, signal.SIGINT):
+        raise SystemExit(128 + result.signal)
     raise KeyboardInterrupt(
         f"stopped after {result.documents:,} samples, which are saved in {result.folder}; "
         "repeat the call with resume_from_checkpoint=True to continue"

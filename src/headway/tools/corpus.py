@@ -73,9 +73,10 @@ class TokenProcessor:
 
 def _cut(tokens: list[str], ids: NDArray[Any], marks: NDArray[Any], *, width: int, least: int) -> list[list[str]]:
     """The level-0 patterns of one paragraph; `ids` are those that `marks` speaks of."""
-    from headway.learners.patterns import kernels
+    from headway.learners.patterns.kernels import cutting
     from headway.learners.patterns.still import still
 
     ends = still(np.array([0, len(tokens)], np.int64))
-    starts, lengths, _ = kernels.cut(still(ids), ends, ends, width, still(marks), least)
+    rule = (width, still(marks), least)
+    starts, lengths, _, _ = cutting.cut(still(ids), ends, ends, rule, (0, 0, 0), len(tokens) + 1)
     return [tokens[start : start + length] for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)]

@@ -13,6 +13,7 @@ from headway.data.read import read_part
 from headway.data.segment import counts
 from headway.data.sources import Document, find_sources, split_sources
 from headway.errors import DataError, PlanError
+from headway.tools.nodes import at_least
 
 NAMED = {
     "c4": "hf://allenai/c4/en",
@@ -80,8 +81,8 @@ def find_corpus(key: str) -> Corpus:
 
 def check_samples(most: int | None) -> None:
     """A PlanError unless this is a number of samples, or None for all."""
-    if most is not None and most < 1:
-        raise PlanError("max_samples", [f"should be 1 or more, or None for all, not {most}"])
+    if most is not None and not at_least(1, most):
+        raise PlanError("max_samples", [f"should be 1 or more, or None for all, not {most!r}"])
 
 
 def _problem(corpus: Corpus) -> str | None:

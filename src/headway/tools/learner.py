@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from headway.errors import PlanError, RunError
-from headway.tools.nodes import HierarchicalNode
+from headway.tools.nodes import HierarchicalNode, at_least
 
 if TYPE_CHECKING:
     from headway.learners.patterns.config import Section
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from headway.learners.patterns.memory import Memory
 
 _ALIASES = {"openai-community/gpt2": "gpt2"}
+
+
+def tokenizer_called(name: str) -> str:
+    """What a tokenizer is called here that has several names."""
+    return _ALIASES.get(name, name)
 
 
 class HierarchicalConceptLearner:
@@ -54,10 +59,10 @@ class HierarchicalConceptLearner:
                 for i in range(num_nodes)
             ]
         self.nodes: Mapping[str, HierarchicalNode] = MappingProxyType({node.name: node for node in nodes})
-        self.tokenizer_name = _ALIASES.get(tokenizer_name, tokenizer_name)
+        self.tokenizer_name = tokenizer_called(tokenizer_name)
         self.node0_batch_size = node0_batch_size
         self.base_url = base_url
-        self._check([node.name for node in nodes])
+        self._check([node.name for node in nodes], folder)
         self.folder = _temporary(self) if folder is None else Path(folder).absolute()
         self._memory: Memory | None = None
         if base_url is not None or any(node.base_url is not None for node in nodes):
@@ -92,27 +97,28 @@ class HierarchicalConceptLearner:
 
         nodes = list(self.nodes.values())
         levels = len(nodes) if levels is None else levels
-        if not 2 <= levels <= len(nodes):
-            raise PlanError("num_levels", [f"should be 2 to {len(nodes)}, the number of nodes, not {levels}"])
+        if not at_least(2, levels) or levels > len(nodes):
+            raise PlanError("num_levels", [f"should be 2 to {len(nodes)}, the number of nodes, not {levels!r}"])
         self._check_memory(nodes)
         return Section(
             widths=tuple(node.chunk_size for node in nodes[:levels]),
             mode=nodes[0].mode,
-            # A pattern has two symbols at least, however short a sentence may be.
-            min_sentence_tokens=max(2, nodes[0].min_sentence_tokens),
+            min_sentence_tokens=_least_tokens(nodes[0]),
             metadata="documents",
         )
 
     def add(self, trained: Path, *, once: str, origin: "Origin | None" = None) -> None:
         """Add what a finished call learned, once and for all; `origin` is how the documents it noted are called."""
         from headway.learners.patterns.learner import FOLDER
+        from headway.learners.patterns.manifest import MIXED
         from headway.learners.patterns.memory import open_memory
         from headway.learners.patterns.union import found, merge_into
 
         home = self.folder / FOLDER
         other = open_memory(trained)
         if not self.has_memory:
-            identity = replace(other.manifest.identity, widths=tuple(node.chunk_size for node in self.nodes.values()))
+            widths = tuple(node.chunk_size for node in self.nodes.values())
+            identity = replace(other.manifest.identity, widths=widths, split=MIXED)
             found(home, identity, other.vocabulary)
         merge_into(home, other.folder, once=once, origin=origin)
         self.close()
@@ -127,15 +133,16 @@ class HierarchicalConceptLearner:
         chunks = ", ".join(str(node.chunk_size) for node in self.nodes.values())
         return f"HierarchicalConceptLearner({self.tokenizer_name}, chunk sizes {chunks})"
 
-    def _check(self, names: list[str]) -> None:
+    def _check(self, names: list[str], folder: Path | str | None) -> None:
         wanted = [f"node{i}" for i in range(len(names))]
         problems: list[str] = []
         if len(names) < 2:
             problems.append(f"nodes: a hierarchy has 2 nodes or more, not {len(names)}")
         elif names != wanted:
             problems.append(f"nodes: should be called {', '.join(wanted)} in this order, not {', '.join(names)}")
-        if self.node0_batch_size < 1:
-            problems.append(f"node0_batch_size: should be 1 or more, not {self.node0_batch_size}")
+        if not at_least(1, self.node0_batch_size):
+            problems.append(f"node0_batch_size: should be 1 or more, not {self.node0_batch_size!r}")
+        problems += _absences(self.tokenizer_name, folder)
         if problems:
             raise PlanError("HierarchicalConceptLearner", problems)
 
@@ -144,12 +151,32 @@ class HierarchicalConceptLearner:
         if not self.has_memory:
             return
         known = self.memory.manifest.identity
-        mine = (tuple(node.chunk_size for node in nodes), nodes[0].mode)
-        if (known.widths, known.mode) != mine:
-            raise RunError(
-                f"{self.folder} holds the memory of nodes with chunk sizes {known.widths} and mode {known.mode!r}, "
-                f"not {mine[0]} and {mine[1]!r}; name another folder"
-            )
+        sentences = nodes[0].mode == "sentences"
+        mine = {
+            "chunk sizes": (known.widths, tuple(node.chunk_size for node in nodes)),
+            "mode": (known.mode, nodes[0].mode),
+            "min_sentence_tokens": (known.min_sentence_tokens, _least_tokens(nodes[0]) if sentences else None),
+            "tokenizer": (known.tokenizer, Path(self.tokenizer_name).name),
+        }
+        if differing := [f"{name} {had!r}, not {has!r}" for name, (had, has) in mine.items() if had != has]:
+            raise RunError(f"{self.folder} holds the memory of nodes with {'; '.join(differing)}; name another folder")
+
+
+def _least_tokens(node: HierarchicalNode) -> int:
+    """A pattern has two symbols at least, however short a sentence may be."""
+    return max(2, node.min_sentence_tokens)
+
+
+def _absences(tokenizer: str, folder: Path | str | None) -> list[str]:
+    """What a training would stumble over: a tokenizer that is not there, a folder that cannot be one."""
+    from headway.data.build import absences
+    from headway.data.config import DataSection
+
+    section = DataSection(sources=(), tokenizer=tokenizer)
+    found = [problem.replace("tokenizer:", "tokenizer_name:", 1) for problem in absences(section, folder=Path.cwd())]
+    if folder is not None and Path(folder).exists() and not Path(folder).is_dir():
+        found.append(f"folder: {folder} is a file; name a folder")
+    return found
 
 
 def _temporary(owner: object) -> Path:

@@ -29,8 +29,8 @@ class HierarchicalNode:
     def _problems(self) -> list[str]:
         checks = {
             f"mode: there is 'chunking' and 'sentences', not {self.mode!r}": self.mode in ("chunking", "sentences"),
-            f"chunk_size: should be 1 or more, not {self.chunk_size!r}": _at_least(1, self.chunk_size),
-            f"min_sentence_tokens: should be 1 or more, not {self.min_sentence_tokens!r}": _at_least(
+            f"chunk_size: should be 1 or more, not {self.chunk_size!r}": at_least(1, self.chunk_size),
+            f"min_sentence_tokens: should be 1 or more, not {self.min_sentence_tokens!r}": at_least(
                 1, self.min_sentence_tokens
             ),
             "max_pattern_length: chunks decide where a pattern ends; only 0 can be trained here": (
@@ -43,5 +43,6 @@ class HierarchicalNode:
         return [problem for problem, is_fine in checks.items() if not is_fine]
 
 
-def _at_least(least: int, value: object) -> bool:
+def at_least(least: int, value: object) -> bool:
+    """Whether this is a whole number that is large enough."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= least

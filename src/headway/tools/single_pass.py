@@ -72,7 +72,7 @@ def _tokenised(books: Sequence[Book], tokenizer_name: str) -> "Corpus":
     kept = np.concatenate([ids[:0], *pieces])
     vocabulary = tokenizer.vocabulary
     if vocabulary is None:
-        vocabulary = unite([tokenizer.symbols])
+        vocabulary = unite([tokenizer.symbols], tokenizer.base)
         kept = remap(tokenizer.symbols, vocabulary)[kept]
     return Corpus(
         ids=kept,
@@ -81,5 +81,6 @@ def _tokenised(books: Sequence[Book], tokenizer_name: str) -> "Corpus":
         segments=np.unique(segments),
         vocabulary=vocabulary,
         tokenizer=tokenizer.name,
+        max_tokens=MAX_TOKENS,
         origins=tuple(Origin(book["title"], book["author"], numbered=False) for book in books),
     )

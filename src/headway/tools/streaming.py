@@ -7,7 +7,8 @@ from typing import Literal
 from headway.errors import PlanError
 from headway.tools.calls import Call, Stats, perform
 from headway.tools.datasets import find_corpus
-from headway.tools.learner import HierarchicalConceptLearner
+from headway.tools.learner import HierarchicalConceptLearner, tokenizer_called
+from headway.tools.nodes import at_least
 
 SegmentMethod = Literal["simple", "article", "book"]
 _LEVELS = 4
@@ -74,12 +75,12 @@ def train_from_streaming_dataset_parallel(  # noqa: PLR0913 - the signature of t
                 segment_method in ("simple", "article", "book")
             ),
             f"tokenizer_name: the learner's is {learner.tokenizer_name!r}, its memory can hold no other": (
-                tokenizer_name in (None, learner.tokenizer_name)
+                tokenizer_name is None or tokenizer_called(tokenizer_name) == learner.tokenizer_name
             ),
-            f"max_samples: should be 1 or more, or None for all, not {max_samples}": max_samples is None
-            or max_samples > 0,
-            f"num_workers: should be 1 or more, not {num_workers}": num_workers > 0,
-            f"checkpoint_interval: should be 1 or more, not {checkpoint_interval}": checkpoint_interval > 0,
+            f"max_samples: should be 1 or more, or None for all, not {max_samples!r}": max_samples is None
+            or at_least(1, max_samples),
+            f"num_workers: should be 1 or more, not {num_workers!r}": at_least(1, num_workers),
+            f"checkpoint_interval: should be 1 or more, not {checkpoint_interval!r}": at_least(1, checkpoint_interval),
         }
     )
     levels = min(_LEVELS, len(learner.nodes)) if num_levels is None else num_levels

@@ -36,6 +36,7 @@ def symbols() -> tuple[str, ...]:
     return (*(alphabet[byte] for byte in bytes_first_printable), *joined, END_OF_TEXT)
 
 
+@cache
 def document() -> str:
     """The same tokenizer as the text of a Hugging Face tokenizer.json."""
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}

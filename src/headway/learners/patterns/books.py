@@ -16,7 +16,7 @@ from headway.durable import replace_json, write_errors
 from headway.learners.patterns.config import Section
 from headway.learners.patterns.hierarchy import Hierarchy
 from headway.learners.patterns.learner import VOCABULARY, identity_of
-from headway.learners.patterns.manifest import RUNS, Manifest, Origin
+from headway.learners.patterns.manifest import MIXED, RUNS, Manifest, Origin
 from headway.learners.patterns.notes import own_origins
 from headway.learners.patterns.spool import Spool
 from headway.learners.patterns.tally import Offsets, Symbols
@@ -34,6 +34,7 @@ class Corpus:
     segments: Offsets
     vocabulary: Vocabulary
     tokenizer: str
+    max_tokens: int
     origins: tuple[Origin, ...]
     """What the notes say of each book."""
 
@@ -52,7 +53,9 @@ def learn_books(corpus: Corpus, section: Section, folder: Path) -> Manifest:
             for unit in hierarchy.learn(corpus.ids, corpus.books, corpus.segments, numbers=numbers):
                 spool.add(unit, stem="books")
             spool.count(documents=len(numbers), tokens=len(corpus.ids))
-            identity = identity_of(section, corpus.vocabulary, corpus.tokenizer)
+            identity = identity_of(
+                section, corpus.vocabulary, tokenizer=corpus.tokenizer, split=MIXED, max_tokens=corpus.max_tokens
+            )
             manifest = Manifest(identity, origins=corpus.origins).with_parts([spool.flush()])
         finally:
             spool.close()

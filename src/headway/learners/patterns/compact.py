@@ -15,17 +15,23 @@ from headway.learners.patterns.space import Space
 from headway.learners.patterns.tally import Tally, merge
 
 DRAFT = ".draft"
-RANGE_ROWS = 1 << 19
-_BYTES_PER_ROW = 160
+# What a merge holds in memory where nobody sets another bound.
+MERGE_BYTES = 80 << 20
+_MOST_ROWS, _LEAST_ROWS = 1 << 19, 1 << 6
+# In buckets, added up, and once more while the part before is being written: places and counts, then what is stored.
+_PLACES, _COPIES = 80, 3
 
 
-def rows_within(memory: int) -> int:
-    """How many rows a range may have so that merging it stays within some bytes."""
-    return max(1 << 14, min(RANGE_ROWS, memory // _BYTES_PER_ROW))
+def rows_within(memory: int, runs: Sequence[RunFile]) -> int:
+    """How many rows of these runs may be merged at once to stay within some bytes."""
+    rows = sum(run.rows for run in runs)
+    stored = sum(run.bytes for run in runs) // max(1, rows)
+    return max(_LEAST_ROWS, min(_MOST_ROWS, memory // (_PLACES + _COPIES * stored)))
 
 
-def merged(readers: Sequence[RunReader], *, rows: int = RANGE_ROWS) -> Iterator[Tally]:
+def merged(readers: Sequence[RunReader], *, rows: int | None = None) -> Iterator[Tally]:
     """The sum of runs in order of key, in pieces made from about `rows` rows each."""
+    rows = rows or rows_within(MERGE_BYTES, [reader.run for reader in readers])
     total = sum(reader.run.rows for reader in readers)
     ranges = total // rows + 1
     bounds = [(i << 64) // ranges for i in range(ranges + 1)]
@@ -40,7 +46,7 @@ def merged(readers: Sequence[RunReader], *, rows: int = RANGE_ROWS) -> Iterator[
 
 
 def compact(
-    folder: Path, runs: Sequence[RunFile], *, taken: Set[str], rows: int = RANGE_ROWS, stop: Callable[[], bool]
+    folder: Path, runs: Sequence[RunFile], *, taken: Set[str], rows: int | None = None, stop: Callable[[], bool]
 ) -> RunFile:
     """Merge runs of one level into one durable file that no manifest names yet; equal sums give equal bytes."""
     level = runs[0].level
@@ -72,7 +78,7 @@ def _ahead(parts: Iterator[Tally]) -> Generator[Tally]:
             yield part
 
 
-def _largest(readers: Sequence[RunReader], *, rows: int) -> int:
+def _largest(readers: Sequence[RunReader], *, rows: int | None) -> int:
     """The largest sum, or a bound of it where that decides nothing: it chooses how wide counts are stored."""
     bound = sum(reader.run.largest for reader in readers)
     if bound < WIDE:

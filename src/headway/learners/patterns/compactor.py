@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
 
 from headway.durable import sync_folder, write_errors
-from headway.learners.patterns.compact import compact
+from headway.errors import RunError
+from headway.learners.patterns.compact import MERGE_BYTES, compact, rows_within
 from headway.learners.patterns.manifest import Manifest
 from headway.learners.patterns.runs import RunFile
 
 _KEPT = "the memory is as it was before this compaction"
+# Each source is an open file, and a process may have few.
+MOST_SOURCES = 128
+# With so many times more runs than are merged at once, whoever saves waits for the merge under way.
+_MOST_PILES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,62 +74,122 @@ def run_merges(
     work: list[list[RunFile]],
     *,
     taken: frozenset[str],
-    rows: int,
+    memory: int = MERGE_BYTES,
     stop: Callable[[], bool] = lambda: False,
 ) -> list[Merge]:
-    """Merge each group into one durable run that no manifest names yet; `CancelledError` when told to stop."""
+    """Merge each group into one durable run that no manifest names yet; `CancelledError` when told to stop.
+
+    `memory` bounds the bytes held meanwhile.
+    """
     merges: list[Merge] = []
     try:
         with write_errors(folder, kept=_KEPT):
             for sources in work:
                 names = taken | {merge.result.file for merge in merges}
-                merges.append(Merge(tuple(sources), compact(folder, sources, taken=names, rows=rows, stop=stop)))
+                merges.append(Merge(tuple(sources), _sum(folder, sources, names, memory, stop)))
             sync_folder(folder)
     except BaseException:
         # However it ends, what no manifest will name must not stay; the cause goes on.
-        _forget(folder, merges)
+        _forget(folder, (merge.result for merge in merges))
         raise
     return merges
 
 
-def _forget(folder: Path, merges: Iterable[Merge]) -> None:
-    """Remove what merges made and no manifest named."""
-    for merge in merges:
-        (folder / merge.result.file).unlink(missing_ok=True)
+def _sum(folder: Path, sources: Sequence[RunFile], taken: Set[str], memory: int, stop: Callable[[], bool]) -> RunFile:
+    """One run of many, by way of others where they are too many to be open at once."""
+    rest, between = list(sources), list[RunFile]()
+    try:
+        while len(rest) > MOST_SOURCES:
+            some, rest = rest[:MOST_SOURCES], rest[MOST_SOURCES:]
+            names = taken | {run.file for run in between}
+            between.append(compact(folder, some, taken=names, rows=rows_within(memory, some), stop=stop))
+            rest.append(between[-1])
+        names = taken | {run.file for run in between}
+        return compact(folder, rest, taken=names, rows=rows_within(memory, rest), stop=stop)
+    finally:
+        _forget(folder, between)
+
+
+def _forget(folder: Path, runs: Iterable[RunFile]) -> None:
+    """Remove runs that were made and no manifest named."""
+    for run in runs:
+        (folder / run.file).unlink(missing_ok=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Ears:
+    """Who hears of a compaction that failed, and of one that counts."""
+
+    warn: Callable[[str], None]
+    note: Callable[[str], None]
 
 
 class Compactor:
-    """At most one compaction at a time, in a thread; nothing counts before a manifest adopts it."""
+    """At most one compaction at a time, in a thread; nothing counts before a manifest adopts it and `discard` is told.
 
-    def __init__(self, folder: Path, *, after: int, rows: int) -> None:
+    One that fails costs nothing but itself: it is said, and tried again when more runs have piled up.
+    """
+
+    def __init__(self, folder: Path, *, after: int, memory: int, ears: Ears) -> None:
         self._folder = folder
         self._after = after
-        self._rows = rows
+        self._memory = memory
+        self._ears = ears
+        self._not_before = 0
+        self._adopted: list[Merge] = []
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="headway-compact")
         self._running: Future[list[Merge]] | None = None
         self._stop = Event()
 
     def consider(self, manifest: Manifest) -> None:
         """Begin a compaction if one is worth it and none is under way."""
-        work = groups(manifest, after=self._after)
-        if work and self._running is None:
-            taken = frozenset(manifest.files())
+        if self._running is not None or len(manifest.files()) < self._not_before:
+            return
+        if work := groups(manifest, after=self._after):
+            taken = frozenset(manifest.files() | self._obsolete())
             self._running = self._thread.submit(
-                run_merges, self._folder, work, taken=taken, rows=self._rows, stop=self._stop.is_set
+                run_merges, self._folder, work, taken=taken, memory=self._memory, stop=self._stop.is_set
             )
 
-    def take(self, manifest: Manifest) -> Adopted:
-        """The manifest with a finished compaction in it; unchanged when there is none."""
-        if self._running is None or not self._running.done():
-            return Adopted(manifest, frozenset())
-        merges = self._running.result()
-        self._running = None
-        return adopt(manifest, merges)
+    def take(self, manifest: Manifest) -> Manifest:
+        """The manifest with a finished compaction in it, unchanged when there is none.
 
-    def discard(self, adopted: Adopted) -> None:
-        """Remove the files that an adopted compaction replaced."""
-        for name in adopted.obsolete:
+        One that is not finished is waited for only where runs come so much faster that they would pile up for ever.
+        """
+        if self._running is None:
+            return manifest
+        if not self._running.done() and not groups(manifest, after=_MOST_PILES * self._after):
+            return manifest
+        running, self._running = self._running, None
+        try:
+            merges = running.result()
+        except RunError as cause:
+            self._not_before = len(manifest.files()) + self._after
+            self._ears.warn(f"run files were not merged in the background, training goes on without: {cause}")
+            return manifest
+        self._adopted += merges
+        return adopt(manifest, merges).manifest
+
+    def settle(self, manifest: Manifest) -> Manifest:
+        """The manifest once so few runs are left that none is worth a compaction."""
+        self.consider(manifest)
+        while self._running is not None:
+            self.wait()
+            manifest = self.take(manifest)
+            self.consider(manifest)
+        return manifest
+
+    def discard(self) -> None:
+        """Remove the files that a manifest does not name since it adopted compactions; it must be durable by now."""
+        for name in self._obsolete():
             (self._folder / name).unlink(missing_ok=True)
+        merges, self._adopted = self._adopted, []
+        if merges:
+            sources = sum(len(merge.sources) for merge in merges)
+            self._ears.note(f"{sources} run files were merged into {len(merges)}")
+
+    def _obsolete(self) -> set[str]:
+        return {run.file for merge in self._adopted for run in merge.sources}
 
     def wait(self) -> None:
         """Let a compaction under way come to its end."""
@@ -137,4 +202,4 @@ class Compactor:
         self._thread.shutdown(wait=True, cancel_futures=True)
         running, self._running = self._running, None
         if running is not None and not running.cancelled() and running.exception() is None:
-            _forget(self._folder, running.result())
+            _forget(self._folder, (merge.result for merge in running.result()))

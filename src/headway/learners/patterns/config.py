@@ -1,11 +1,12 @@
 """What a plan may say about a pattern learner."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Le, Len
 
 from headway.data.config import DataSection
+from headway.plan.plan import Parallel, RunSection
 from headway.plan.section import FREE
 
 # Far beyond any use; what a run file can hold of long patterns is checked where it is written.
@@ -15,6 +16,8 @@ WIDEST = 1 << 20
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
     """The `[learner]` of a plan with `kind = "patterns"`."""
+
+    parallel: ClassVar[Parallel] = "merge"
 
     kind: Literal["patterns"] = "patterns"
     widths: Annotated[tuple[Annotated[int, Ge(1), Le(WIDEST)], ...], Len(1)] = (5, 7, 9)
@@ -41,11 +44,12 @@ class Section:
             if level > 0 and width == 1
         ]
 
-    def misfits(self, data: DataSection) -> list[str]:
+    def misfits(self, data: DataSection, run: RunSection) -> list[str]:
         """Rules that concern settings of the data as well."""
+        del run
         if self.mode == "sentences" or self.widths[0] > 1 or data.split != "whole":
             return []
         return [
-            'widths[0]: with data.split = "whole", a width of 1 would learn only the last three tokens of a document; '
-            "use 2 or more, or simple, article or book, where KATO defines what it learns of each paragraph"
+            'learner.widths[0]: with data.split = "whole", a width of 1 would learn only the last three tokens of a '
+            "document; use 2 or more, or simple, article or book, where KATO defines what it learns of each paragraph"
         ]

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as parquet
 
-from headway.durable import write_errors
 from headway.errors import RunError
 from headway.learners.patterns import arrow
+from headway.outside import written
 
 if TYPE_CHECKING:
     from headway.learners.patterns.memory import Memory
@@ -32,30 +32,15 @@ def export(memory: Memory, path: Path, *, format: Literal["parquet", "jsonl", "c
     """Write the patterns of one level, or of all, in order of level and name; how many."""
     if format not in _FORMATS:
         raise RunError(f"there is no format {format!r}; there are {', '.join(_FORMATS)}")
-    if path.is_dir():
-        raise RunError(f"{path} is a folder; give --output a file name")
     levels = memory.levels if level is None else [memory.level(level)]
-    draft = path.with_name(path.name + ".part")
     number = 0
-    with write_errors(path, kept=_KEPT), _gone_after(draft):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with _FORMATS[format](draft) as write:
-            for each in levels:
-                for batch in arrow.batches(each.store, memory.vocabulary):
-                    column = pa.array(np.full(len(batch), each.number, np.int32))
-                    write(pa.record_batch([column, *batch.columns], schema=_SCHEMA))
-                    number += len(batch)
-        draft.replace(path)
+    with written(path, kept=_KEPT, ours=[memory.folder]) as draft, _FORMATS[format](draft) as write:
+        for each in levels:
+            for batch in arrow.batches(each.store, memory.vocabulary):
+                column = pa.array(np.full(len(batch), each.number, np.int32))
+                write(pa.record_batch([column, *batch.columns], schema=_SCHEMA))
+                number += len(batch)
     return number
-
-
-@contextmanager
-def _gone_after(draft: Path) -> Generator[None]:
-    """Leave no half of a table behind."""
-    try:
-        yield
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 @contextmanager

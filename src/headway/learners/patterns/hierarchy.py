@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headway.data.vocabulary import Vocabulary
-from headway.learners.patterns import kernels
 from headway.learners.patterns.config import Section
+from headway.learners.patterns.kernels import cutting
 from headway.learners.patterns.marks import sentence_marks
 from headway.learners.patterns.namer import Namer, blank_digests, keys_of, parent_digests
 from headway.learners.patterns.still import still
@@ -82,26 +82,24 @@ class Hierarchy:
         self, ids: Symbols, documents: Offsets, segments: Offsets, *, numbers: NDArray[np.int64]
     ) -> Iterator[list[Learned]]:
         """What each unit of these documents teaches, level by level; `numbers` are those of the documents."""
-        table = _Table(
-            *kernels.cut(
-                still(ids),
-                still(documents),
-                still(segments),
-                self._section.widths[0],
-                self._marks,
-                self._section.min_sentence_tokens,
+        rule = (self._section.widths[0], still(self._marks), self._section.min_sentence_tokens)
+        place, fresh = (0, 0, int(segments[0]) if len(segments) else 0), True
+        while place[0] < len(documents) - 1:
+            first = place[0]
+            starts, lengths, bounds, place = cutting.cut(
+                still(ids), still(documents), still(segments), rule, place, self._unit
             )
-        )
-        for low, high, begin, bounds in _units(table.bounds, self._unit):
-            part = _Table(table.starts[low:high], table.lengths[low:high], bounds)
-            yield self._levels(ids, part, numbers[begin : begin + len(bounds) - 1], fresh=table.bounds[begin] == low)
+            some = numbers[first : first + len(bounds) - 1]
+            yield self._levels(ids, _Table(starts, lengths, bounds), some, fresh=fresh)
+            # A document that goes on in the next unit does not begin there.
+            fresh = place[0] == first + len(bounds) - 1
 
     def _levels(self, ids: Symbols, table: _Table, numbers: NDArray[np.int64], *, fresh: bool) -> list[Learned]:
         keys, names = self._tokens(ids, table)
         levels = [_learned(keys, table, ids, numbers, fresh=fresh)]
         blank = False
         for width in self._section.widths[1:]:
-            above = _Table(*kernels.cut_names(still(self._joined(table.bounds, width)), width))
+            above = _Table(*cutting.cut_names(still(self._joined(table.bounds, width)), width))
             if width == 1:
                 levels.append(_nothing(len(table)))
                 table, blank = above, True
@@ -119,7 +117,7 @@ class Hierarchy:
 
     def _tokens(self, ids: Symbols, table: _Table) -> tuple[Keys, NDArray[np.uint32] | None]:
         if not self._kato:
-            return kernels.internal_keys(still(ids), still(table.starts), still(table.lengths)), None
+            return cutting.internal_keys(still(ids), still(table.starts), still(table.lengths)), None
         names = self._namer.tokens(ids, table.starts, table.lengths)
         return keys_of(names), names
 
@@ -131,7 +129,7 @@ class Hierarchy:
         elif children is not None:
             names = parent_digests(children, table.starts, table.lengths)
         else:
-            return kernels.internal_keys(still(symbols), still(table.starts), still(table.lengths)), None
+            return cutting.internal_keys(still(symbols), still(table.starts), still(table.lengths)), None
         return keys_of(names), names
 
 
@@ -148,20 +146,3 @@ def _nothing(names: int) -> Learned:
     """What a level of width 1 above level 0 learns: nothing, from one name at a time."""
     none, places = np.zeros(0, np.uint64), np.zeros(0, np.int64)
     return Learned(none, places, np.zeros(0, np.int32), none, names, Firsts(none, places))
-
-
-def _units(bounds: Offsets, most: int) -> Iterator[tuple[int, int, int, Offsets]]:
-    """Row ranges of about `most` patterns with the first document of each and bounds relative to the range."""
-    documents, d = len(bounds) - 1, 0
-    while d < documents:
-        low = int(bounds[d])
-        end = int(np.searchsorted(bounds, low + most, side="right")) - 1
-        if end > d:
-            yield low, int(bounds[end]), d, bounds[d : end + 1] - low
-            d = end
-            continue
-        last = int(bounds[d + 1])
-        for start in range(low, last, most):
-            stop = min(start + most, last)
-            yield start, stop, d, np.array([0, stop - start], np.int64)
-        d += 1

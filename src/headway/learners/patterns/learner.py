@@ -15,10 +15,10 @@ from headway.durable import replace_json, sync_folder, write_errors
 from headway.errors import MemoryDamage, RunError
 from headway.feed.batch import Batch
 from headway.learners.base import Metrics, Part, Setup
-from headway.learners.patterns.compact import rows_within
-from headway.learners.patterns.compactor import Compactor
+from headway.learners.patterns.compactor import Compactor, Ears
 from headway.learners.patterns.config import Section
 from headway.learners.patterns.hierarchy import Hierarchy
+from headway.learners.patterns.inspection import Inspection
 from headway.learners.patterns.maintain import orphans
 from headway.learners.patterns.manifest import (
     NAME,
@@ -30,7 +30,7 @@ from headway.learners.patterns.manifest import (
     read_vocabulary,
 )
 from headway.learners.patterns.naming import UNICODE_VERSION
-from headway.learners.patterns.runs import check_size
+from headway.learners.patterns.runs import RunFile, check_size
 from headway.learners.patterns.spool import KEPT, Spool
 from headway.learners.patterns.tally import add_up
 from headway.lock import Lock
@@ -39,6 +39,8 @@ from headway.plan.values import Position
 FOLDER = "memory"
 # Tables, digests, sorting and the sums of one unit, per level-0 pattern and with the levels above it.
 _BYTES_PER_PATTERN = 200
+# What a unit of so many works with stays in a core's own cache, and several cores do not wait for memory.
+_CACHED_PATTERNS = 1 << 15
 
 
 class PatternLearner:
@@ -51,20 +53,32 @@ class PatternLearner:
         dataset = setup.dataset
         self._folder = setup.folder / FOLDER
         self._vocabulary = dataset.vocabulary
-        self._manifest = Manifest(identity_of(section, self._vocabulary, dataset.tokenizer["name"]))
+        self._manifest = Manifest(
+            identity_of(
+                section,
+                self._vocabulary,
+                tokenizer=dataset.tokenizer["name"],
+                split=dataset.split,
+                max_tokens=dataset.max_tokens,
+            )
+        )
         self._levels = len(section.widths)
         self._lock: Lock | None = None
+        self._inspection: Inspection | None = None
         self._setup = setup
         with write_errors(self._folder, kept="nothing was learned yet"):
             (self._folder / RUNS).mkdir(parents=True, exist_ok=True)
         self._spool = Spool(
             self._folder / RUNS,
             levels=self._levels,
-            limit=max(1 << 20, min(24 << 20, setup.memory // 8)),
+            limit=max(1 << 20, min(32 << 20, setup.memory // 8)),
             notes=section.metadata == "documents",
         )
         self._compactor = Compactor(
-            self._folder / RUNS, after=section.compact_after, rows=rows_within(setup.memory // 4)
+            self._folder / RUNS,
+            after=section.compact_after,
+            memory=setup.memory // 4,
+            ears=Ears(warn=setup.warn, note=setup.note),
         )
 
     @cached_property
@@ -74,7 +88,7 @@ class PatternLearner:
             self._setup.section,
             self._vocabulary,
             tokenizer=self._setup.dataset.tokenizer["name"],
-            unit_patterns=max(1 << 12, self._setup.memory // 4 // _BYTES_PER_PATTERN),
+            unit_patterns=min(_CACHED_PATTERNS, max(1 << 12, self._setup.memory // 4 // _BYTES_PER_PATTERN)),
         )
 
     def step(self, batch: Batch) -> Metrics:
@@ -87,7 +101,7 @@ class PatternLearner:
             self._spool.add(unit, stem=stem)
             learned = [a + len(level.keys) for a, level in zip(learned, unit, strict=True)]
         self._spool.count(documents=batch.documents, tokens=batch.tokens)
-        return {f"level{level}": float(count) for level, count in enumerate(learned)}
+        return {f"level{level} observed": float(count) for level, count in enumerate(learned)}
 
     def flush(self) -> Part:
         """Make what was learned since the last flush durable, and describe it."""
@@ -97,17 +111,22 @@ class PatternLearner:
         """Count flushed parts as learned here; durable with the next save."""
         self._manifest = self._manifest.with_parts(parts)
 
-    def save(self, folder: Path, position: Position) -> None:
+    def save(self, folder: Path, position: Position) -> Position:
         """Replace the manifest: runs and position become durable together."""
         del folder
+        if self._inspection is not None:
+            self._inspection.complain()
         self.adopt([self._spool.flush()])
-        done = self._compactor.take(self._manifest)
-        self._manifest = replace(done.manifest, position=position)
+        self._manifest = replace(self._compactor.take(self._manifest), position=position)
         with write_errors(self._folder, kept=KEPT):
             self._write_vocabulary()
             self._manifest.write(self._folder)
-        self._compactor.discard(done)
+        self._compactor.discard()
         self._compactor.consider(self._manifest)
+        return position
+
+    def settle(self) -> None:
+        """Nothing to wait for: a save is durable when it returns."""
 
     def restore(self, folder: Path) -> Position | None:
         """Take up the saved state and remove files that no manifest names."""
@@ -121,8 +140,9 @@ class PatternLearner:
                 self._write_vocabulary()
             read_vocabulary(self._folder, saved.identity)
             for run in (*saved.runs, *saved.notes):
-                # Not their content: how long it takes to continue must not depend on how much was learned.
                 check_size(self._folder / RUNS / run.file, run)
+            # Their content beside the training: how long it takes to continue must not depend on how much was learned.
+            self._inspection = Inspection(self._folder / RUNS, (*saved.runs, *saved.notes))
             self._manifest = saved
             for path in orphans(self._folder, saved):
                 path.unlink()
@@ -146,13 +166,18 @@ class PatternLearner:
             replace_json(self._folder / VOCABULARY, self._vocabulary.to_json())
 
     def finish(self) -> None:
-        """Wait for a compaction under way; the next save adopts it."""
-        self._compactor.wait()
+        """Merge whatever has piled up, for the next save to adopt, and wait until all that was restored is checked."""
+        self.adopt([self._spool.flush()])
+        self._manifest = self._compactor.settle(self._manifest)
+        if self._inspection is not None:
+            self._inspection.wait()
 
     def close(self) -> None:
         """Stop the threads; what was not saved is lost."""
         self._spool.close()
         self._compactor.close()
+        if self._inspection is not None:
+            self._inspection.close()
         if self._lock is not None:
             self._lock.close()
 
@@ -164,6 +189,7 @@ class PatternLearner:
                 "level": level,
                 "width": width,
                 "observed": manifest.observed(level),
+                "patterns": _patterns(manifest.level(level)),
                 "rows": sum(run.rows for run in manifest.level(level)),
                 "runs": len(manifest.level(level)),
                 "bytes": sum(run.bytes for run in manifest.level(level)),
@@ -197,11 +223,16 @@ def prepare(section: Section, dtype: Any = None) -> None:
             add_up([level.rows()])
 
 
-def identity_of(section: Section, vocabulary: Vocabulary, tokenizer: str) -> Identity:
+def identity_of(
+    section: Section, vocabulary: Vocabulary, *, tokenizer: str, split: str, max_tokens: int | None
+) -> Identity:
     """What a memory of this section has in common with all that it adds up with."""
     return Identity(
         widths=section.widths,
         mode=section.mode,
+        min_sentence_tokens=section.min_sentence_tokens if section.mode == "sentences" else None,
+        split=split,
+        max_tokens=max_tokens,
         names=section.names,
         unicode=UNICODE_VERSION,
         metadata=section.metadata,
@@ -209,6 +240,11 @@ def identity_of(section: Section, vocabulary: Vocabulary, tokenizer: str) -> Ide
         tokenizer=tokenizer,
         source=section.source,
     )
+
+
+def _patterns(runs: Sequence[RunFile]) -> int | None:
+    """How many different patterns some runs hold; None where only reading them would tell."""
+    return sum(run.rows for run in runs) if len(runs) <= 1 else None
 
 
 def _check(saved: Identity, wanted: Identity, folder: Path) -> None:

@@ -16,7 +16,7 @@ from headway.data.vocabulary import Vocabulary
 from headway.errors import MemoryDamage
 from headway.learners.patterns.compact import merged
 from headway.learners.patterns.namer import Namer, blank_digests, keys_of, parent_digests
-from headway.learners.patterns.runs import RunFile, RunReader
+from headway.learners.patterns.runs import RunFile, RunReader, open_runs
 from headway.learners.patterns.tally import Keys, Tally, empty, gather, join, merge
 
 Digests = NDArray[np.uint32]
@@ -71,7 +71,7 @@ class LevelStore:
     @cached_property
     def readers(self) -> list[RunReader]:
         """The run files, opened and verified on first use."""
-        return [RunReader(self._folder, run) for run in self.runs]
+        return open_runs(self._folder, self.runs)
 
     @property
     def blank(self) -> bool:

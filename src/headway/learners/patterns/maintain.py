@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from headway.durable import write_errors
-from headway.errors import RunError
-from headway.learners.patterns.compact import RANGE_ROWS
+from headway.errors import MemoryDamage, RunError
 from headway.learners.patterns.compactor import adopt, everything, run_merges
-from headway.learners.patterns.manifest import NAME, RUNS, Manifest, read_manifest
+from headway.learners.patterns.manifest import NAME, RUNS, Manifest, read_manifest, read_vocabulary
+from headway.learners.patterns.runs import RunFile, check_file
 from headway.lock import Lock
 
 _KEPT = "the memory is as it was"
@@ -29,6 +29,8 @@ def only_writer(folder: Path) -> Generator[None]:
 def orphans(folder: Path, manifest: Manifest) -> list[Path]:
     """Files that the manifest does not name: leftovers of a crash, which count nowhere."""
     named = manifest.files()
+    if not (folder / RUNS).is_dir():
+        raise MemoryDamage(f"{folder / RUNS} is missing; restore it from a copy")
     found = [path for path in (folder / RUNS).iterdir() if path.name not in named and path.is_file()]
     return sorted([*found, *folder.glob("*.tmp")])
 
@@ -47,7 +49,11 @@ def compact_all(folder: Path) -> Manifest:
     runs = folder / RUNS
     with only_writer(folder):
         manifest = present_manifest(folder)
-        merges = run_merges(runs, everything(manifest), taken=frozenset(manifest.files()), rows=RANGE_ROWS)
+        # A memory that nobody can read is left as it is.
+        read_vocabulary(folder, manifest.identity)
+        work = everything(manifest)
+        _check_kept(runs, manifest, work)
+        merges = run_merges(runs, work, taken=frozenset(manifest.files()))
         adopted = adopt(manifest, merges)
         with write_errors(folder, kept=_KEPT):
             adopted.manifest.write(folder)
@@ -55,6 +61,14 @@ def compact_all(folder: Path) -> Manifest:
             for path in orphans(folder, adopted.manifest):
                 path.unlink()
     return adopted.manifest
+
+
+def _check_kept(folder: Path, manifest: Manifest, work: Sequence[Sequence[RunFile]]) -> None:
+    """Read what is not merged, too: nobody should take a damaged memory for one that was just made anew."""
+    merged = {run.file for runs in work for run in runs}
+    for run in (*manifest.runs, *manifest.notes):
+        if run.file not in merged:
+            check_file(folder / run.file, run)
 
 
 def present_manifest(folder: Path) -> Manifest:

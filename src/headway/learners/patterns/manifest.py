@@ -20,7 +20,9 @@ NAME = "manifest.json"
 RUNS = "runs"
 VOCABULARY = "vocabulary.json"
 FORMAT = "headway-patterns"
-VERSION = 1
+VERSION = 2
+# A memory to which texts are added however they were cut.
+MIXED = "mixed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,10 @@ class Identity:
 
     widths: tuple[int, ...]
     mode: str
+    min_sentence_tokens: int | None
+    """None where the mode does not ask for it."""
+    split: str
+    max_tokens: int | None
     names: str
     unicode: str
     metadata: str
@@ -136,10 +142,14 @@ def read_manifest(folder: Path) -> Manifest | None:
     path = folder / NAME
     if not path.exists():
         return None
+    if not path.is_file():
+        raise MemoryDamage(f"{path} is no file; restore it from a copy")
     try:
         body = read_json(path)
     except DataError as cause:
         raise MemoryDamage(f"{path} is torn or damaged ({cause.__cause__}); restore it from a copy") from cause
+    if isinstance(body, dict) and body.get("format") not in (None, FORMAT):
+        raise MemoryDamage(f"{folder} is no memory: its {NAME} says {body['format']!r}; name a run or a memory folder")
     if not isinstance(body, dict) or body.pop("checksum", None) != _digest(body):
         raise MemoryDamage(f"{path} does not have the checksum it carries: damaged; restore it from a copy")
     if body["format"] != FORMAT or body["version"] != VERSION:

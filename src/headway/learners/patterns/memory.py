@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from headway.data.vocabulary import Vocabulary
-from headway.errors import RunError
+from headway.errors import MemoryDamage, RunError
 from headway.learners.patterns import arrow, maintain, notes
 from headway.learners.patterns.learner import FOLDER
 from headway.learners.patterns.level import Children, LevelStore, pick
 from headway.learners.patterns.manifest import NAME, RUNS, Manifest, read_manifest, read_vocabulary
 from headway.learners.patterns.namer import PREFIX, keys_of, names_of
+from headway.learners.patterns.runs import check_size
 from headway.learners.patterns.tally import Tally, join
+from headway.lock import holder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -74,6 +76,8 @@ class Level:
 
     def top(self, number: int) -> list[Pattern]:
         """The most frequent patterns, the first by key among equals, which is the order of KATO's names."""
+        if number < 0:
+            raise RunError(f"the {number} most frequent patterns cannot be shown; ask for 0 or more")
         best: Tally | None = None
         for part in self.store.merged():
             rows = join([best, part]) if best is not None else part
@@ -93,6 +97,9 @@ class Level:
             low, high = bounds[i], bounds[i + 1]
             symbols, ids = tuple(shown[low:high]), tuple(raw[low:high])
             yield Pattern(name, int(rows.counts[i]), high - low, symbols, self.number, ids, keys[i])
+
+    def __repr__(self) -> str:
+        return f"Level({self.number}, width={self.width}, observed={self.observed}, runs={self.runs})"
 
     def _shown(self, children: Children | None, raw: list[int]) -> list[str]:
         """Symbols as strings."""
@@ -122,7 +129,30 @@ class Memory:
 
     @cached_property
     def levels(self) -> list[Level]:
-        """All levels, from the tokens upward."""
+        """All levels, from the tokens upward; MemoryDamage where a file is missing or torn."""
+        if holder(self.folder) is None:
+            self._check_sizes()
+            return self.named_levels()
+        # A training at work there merges files and removes them; those that are open stay readable.
+        while True:
+            levels = self.named_levels()
+            try:
+                self._check_sizes()
+                for level in levels:
+                    level.store.readers  # noqa: B018
+                return levels
+            except MemoryDamage:
+                now = read_manifest(self.folder)
+                if now is None or now == self.manifest:
+                    raise
+                self.manifest = now
+
+    def _check_sizes(self) -> None:
+        for run in (*self.manifest.runs, *self.manifest.notes):
+            check_size(self.folder / RUNS / run.file, run)
+
+    def named_levels(self) -> list[Level]:
+        """All levels as the manifest names them, whether or not their files are as it says."""
         identity, runs = self.manifest.identity, self.folder / RUNS
         kato = identity.names == "kato"
         store: LevelStore | None = None
@@ -154,19 +184,28 @@ class Memory:
             yield from each
 
     def get(self, name: str) -> Pattern | None:
-        """The pattern with this name, with or without `PTRN|`; None when it was never learned."""
-        text = name.removeprefix(PREFIX)
+        """The pattern with this name, with or without `PTRN|`; None when it was never learned.
+
+        In a memory trained with `names = "internal"` this makes the name of every pattern, until it is found.
+        """
         if not _is_name(name):
             raise RunError(f"{name!r} is not a pattern name; a name is PTRN| and 40 hex digits in lower case")
-        if self.manifest.identity.names != "kato":
-            raise RunError(
-                f'{self.folder} was trained with names = "internal" and cannot look names up; iterate over it'
-            )
+        text = name.removeprefix(PREFIX)
         for level in self.levels:
-            for pattern in level.patterns(level.store.find(int(text[:16], 16))):
-                if pattern.name == PREFIX + text:
-                    return pattern
+            for rows in self._candidates(level, text):
+                for pattern in level.patterns(rows):
+                    if pattern.name == PREFIX + text:
+                        return pattern
         return None
+
+    def _candidates(self, level: Level, digits: str) -> Iterator[Tally]:
+        """The patterns that may have a name."""
+        if self.manifest.identity.names == "kato":
+            yield level.store.find(int(digits[:16], 16))
+            return
+        wanted = np.frombuffer(bytes.fromhex(digits), ">u4")
+        for part in level.store.merged():
+            yield pick(part, np.flatnonzero((level.store.digests(part) == wanted).all(axis=1)))
 
     def __getitem__(self, name: str) -> Pattern:
         found = self.get(name)
@@ -177,13 +216,17 @@ class Memory:
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and _is_name(name) and self.get(name) is not None
 
+    def __repr__(self) -> str:
+        identity = self.manifest.identity
+        return f"Memory({str(self.folder)!r}, widths={identity.widths}, documents={self.manifest.documents})"
+
     def top(self, number: int, level: int = 0) -> list[Pattern]:
         """The most frequent patterns of a level."""
         return self.level(level).top(number)
 
-    def text(self, pattern: Pattern) -> str:
-        """The text a pattern of any level stands for."""
-        return self.vocabulary.decode(self.tokens(pattern))
+    def text(self, pattern: Pattern | str) -> str:
+        """The text that a pattern of any level, or a name, stands for."""
+        return self.vocabulary.decode(self.tokens(self[pattern] if isinstance(pattern, str) else pattern))
 
     def tokens(self, pattern: Pattern) -> list[int]:
         """The token ids a pattern of any level stands for; none where a level of width 1 lost them."""
@@ -251,11 +294,21 @@ class Memory:
 
     def compact(self) -> dict[str, Any]:
         """Merge all runs of each level into one; bytes and runs before and after."""
-        before = self.stats()
+        before = self._sizes()
         self.close()
         self.manifest = maintain.compact_all(self.folder)
-        after = self.stats()
-        return {"before": before, "after": after}
+        return {"before": before, "after": self.stats()}
+
+    def _sizes(self) -> dict[str, Any]:
+        """What the manifest says; no file is opened for it."""
+        levels = [self.manifest.level(number) for number in range(len(self.manifest.identity.widths))]
+        return {
+            "bytes": sum(run.bytes for runs in levels for run in runs),
+            "levels": [
+                {"level": number, "runs": len(runs), "bytes": sum(run.bytes for run in runs)}
+                for number, runs in enumerate(levels)
+            ],
+        }
 
     def export(self, path: Path | str, *, format: Literal["parquet", "jsonl", "csv"], level: int | None = None) -> int:
         """Write all patterns (of one level) to a file; how many."""
@@ -277,8 +330,8 @@ class Memory:
         self.close()
 
 
-def _is_name(text: str) -> bool:
-    digits = text.removeprefix(PREFIX)
+def _is_name(text: object) -> bool:
+    digits = text.removeprefix(PREFIX) if isinstance(text, str) else ""
     return len(digits) == 40 and not set(digits) - set("0123456789abcdef")
 
 

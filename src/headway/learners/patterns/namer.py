@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headway.data.vocabulary import Vocabulary
-from headway.learners.patterns import digest
+from headway.learners.patterns.kernels import digest
 from headway.learners.patterns.naming import name_of, pieces
 from headway.learners.patterns.still import still
 from headway.learners.patterns.tally import Keys, Offsets, Symbols

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headway.learners.patterns.manifest import Manifest, Origin
-from headway.learners.patterns.runs import RunReader
+from headway.learners.patterns.runs import RunReader, open_runs
 from headway.learners.patterns.tally import Tally
 
 # A noted document is one symbol: its number, and above it the place of its origin in the manifest.
@@ -28,7 +28,7 @@ class Notes:
 
     @cached_property
     def _readers(self) -> list[RunReader]:
-        return [RunReader(self._folder, run) for run in self._runs]
+        return open_runs(self._folder, self._runs)
 
     def metadata(self, level: int, key: int) -> dict[str, list[str]]:
         """Title, author and book index as KATO keeps them: each the sorted set of its values as strings."""
@@ -48,6 +48,11 @@ class Notes:
 def _described(origin: Origin, number: int) -> dict[str, str]:
     title = f"{origin.title}_sample_{number}" if origin.numbered else origin.title
     return {"author": origin.author, "book_idx": "1" if origin.numbered else str(number + 1), "title": title}
+
+
+def origin_of(symbols: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Which origin each noted document has."""
+    return symbols >> np.uint64(_BITS)
 
 
 def origins_of(manifest: Manifest) -> tuple[Origin, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 from bisect import bisect_left
@@ -165,12 +166,11 @@ class RunWriter:
                 f"{len(patterns)} patterns hold {patterns.offsets[-1]} symbols together, more than a run file keeps; "
                 "use smaller widths"
             )
+        offsets = _column(patterns.offsets, pa.int32())
         columns = [
-            pa.array(patterns.keys, key.type),
-            pa.array(patterns.counts.astype(counts.type.to_pandas_dtype()), counts.type),
-            pa.ListArray.from_arrays(
-                pa.array(patterns.offsets.astype(np.int32)), pa.array(patterns.symbols), type=symbols.type
-            ),
+            _column(patterns.keys, key.type),
+            _column(patterns.counts, counts.type),
+            pa.ListArray.from_arrays(offsets, _column(patterns.symbols, symbols.type.value_type), type=symbols.type),
         ]
         self._writer.write_batch(pa.record_batch(columns, schema=self._schema))
 
@@ -295,6 +295,19 @@ class RunReader:
         return int(self._begins[batch]) + int(np.searchsorted(self.batches[batch].keys, np.uint64(bound)))
 
 
+def open_runs(folder: Path, runs: Sequence[RunFile]) -> list[RunReader]:
+    """Readers of all these runs; a RunError where they are more files than this process may open."""
+    try:
+        return [RunReader(folder, run) for run in runs]
+    except OSError as cause:
+        if cause.errno != errno.EMFILE:
+            raise
+        raise RunError(
+            f"{folder} holds more run files than this process may open at once (ulimit -n); "
+            "merge them with: headway memory compact"
+        ) from cause
+
+
 def check_file(path: Path, run: RunFile) -> None:
     """Compare a file's size and content with what the manifest says."""
     check_size(path, run)
@@ -315,6 +328,20 @@ def check_size(path: Path, run: RunFile) -> None:
         raise MemoryDamage(f"{path} has {size} bytes, its manifest says {run.bytes}: torn; restore it from a copy")
 
 
+def _column(numbers: NDArray[Any], kind: Any) -> Any:
+    """Numbers as they lie in memory; `pa.array` would load pandas, where that is installed, to look at them."""
+    plain = np.ascontiguousarray(numbers, kind.to_pandas_dtype())
+    return pa.Array.from_buffers(kind, len(plain), [None, pa.py_buffer(plain)])
+
+
 def _stored(batch: Any) -> _Stored:
     key, counts, symbols = batch.columns
-    return _Stored(key.to_numpy(), counts.to_numpy(), symbols.offsets.to_numpy(), symbols.values.to_numpy())
+    return _Stored(_numbers(key), _numbers(counts), _numbers(symbols.offsets), _numbers(symbols.values))
+
+
+def _numbers(column: Any) -> NDArray[Any]:
+    """A column as it lies in the file; `to_numpy` would load pandas as well."""
+    dtype = np.dtype(column.type.to_pandas_dtype())
+    if not len(column):
+        return np.zeros(0, dtype)
+    return np.frombuffer(column.buffers()[1], dtype, len(column), column.offset * dtype.itemsize)

@@ -46,7 +46,8 @@ class Spool:
         for level, learned in enumerate(unit):
             if len(learned.keys):
                 self._pending[level].append(learned)
-                self._bytes += learned.bytes
+                # The tokens of level 0 are held by nobody else.
+                self._bytes += learned.bytes + (learned.symbols.nbytes if level == 0 else 0)
             self._observed[level] += len(learned.keys)
             self._taken[level] += learned.taken
         if self._bytes > self._limit:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.learners.patterns import adding, kernels
+from headway.learners.patterns.kernels import adding, cutting
 from headway.learners.patterns.space import Space
 from headway.learners.patterns.still import still
 
@@ -130,7 +130,7 @@ def gather(
     size = int(lengths[rows].sum(dtype=np.int64))
     offsets = np.empty(len(rows) + 1, np.int64)
     out = np.empty(size + 8 // symbols.itemsize, symbols.dtype)
-    kernels.gather(still(rows), still(starts), still(lengths, np.int32), still(symbols), offsets, out)
+    cutting.gather(still(rows), still(starts), still(lengths, np.int32), still(symbols), offsets, out)
     return offsets, out[: offsets[-1]]
 
 

@@ -13,11 +13,10 @@ import numpy as np
 from headway.data.vocabulary import Vocabulary
 from headway.durable import replace_json, sync_folder, write_errors
 from headway.errors import RunError
-from headway.learners.patterns.compact import RANGE_ROWS
 from headway.learners.patterns.compactor import adopt, groups, run_merges
 from headway.learners.patterns.learner import VOCABULARY
 from headway.learners.patterns.maintain import only_writer, orphans, present_manifest
-from headway.learners.patterns.manifest import RUNS, Identity, Manifest, Origin, read_manifest
+from headway.learners.patterns.manifest import MIXED, RUNS, Identity, Manifest, Origin, read_manifest
 from headway.learners.patterns.notes import origins_of, renumbered
 from headway.learners.patterns.runs import RunFile, RunReader, RunWriter, check_file
 
@@ -58,7 +57,8 @@ def merge_into(folder: Path, other: Path, *, once: str | None = None, origin: Or
 
 
 def _check(mine: Identity, theirs: Identity, folder: Path, other: Path) -> None:
-    names = [name for name in Identity.__slots__ if name not in ("source", "widths")]
+    free = ("source", "widths", "split") if mine.split == MIXED else ("source", "widths")
+    names = [name for name in Identity.__slots__ if name not in free]
     differing = [name for name in names if getattr(mine, name) != getattr(theirs, name)]
     if theirs.widths != mine.widths[: len(theirs.widths)]:
         differing.append("widths")
@@ -147,7 +147,7 @@ def _commit(folder: Path, manifest: Manifest) -> Manifest:
     """Replace the manifest, with runs merged where many have piled up, and remove what it no longer names."""
     runs = folder / RUNS
     work = groups(manifest, after=_AFTER)
-    adopted = adopt(manifest, run_merges(runs, work, taken=frozenset(manifest.files()), rows=RANGE_ROWS))
+    adopted = adopt(manifest, run_merges(runs, work, taken=frozenset(manifest.files())))
     adopted.manifest.write(folder)
     for name in adopted.obsolete:
         (runs / name).unlink()

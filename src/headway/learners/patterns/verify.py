@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,10 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headway.errors import MemoryDamage
+from headway.learners.patterns.kernels.cutting import internal_keys
 from headway.learners.patterns.level import LevelStore
 from headway.learners.patterns.maintain import orphans
-from headway.learners.patterns.runs import RunReader
+from headway.learners.patterns.manifest import RUNS
+from headway.learners.patterns.notes import origin_of, origins_of
+from headway.learners.patterns.runs import RunFile, RunReader
+from headway.learners.patterns.still import still
 from headway.learners.patterns.tally import Counts, Keys, Tally
+from headway.lock import holder
 
 if TYPE_CHECKING:
     from headway.learners.patterns.memory import Memory
@@ -32,24 +38,70 @@ class Report:
 
 
 def verify(memory: Memory) -> Report:
-    """Check files, sums, order, names and the references between levels."""
-    problems = [f"{path.name} {_ORPHAN}" for path in orphans(memory.folder, memory.manifest)]
-    patterns = 0
-    stores = [level.store for level in memory.levels]
+    """Check files, sums, order, names and the references between levels; every damaged file is named."""
     try:
-        for number, store in enumerate(stores):
-            above = stores[number + 1] if number + 1 < len(stores) else None
-            for reader in store.readers:
-                problems += _run(reader)
-            for part in store.merged():
-                patterns += len(part)
-                store.digests(part)
-            if above is not None and not store.blank:
-                problems += _references(store, above)
+        leftovers = orphans(memory.folder, memory.manifest)
     except MemoryDamage as damage:
-        problems.append(str(damage))
-    problems += list(_sums(memory))
-    return Report(patterns, len(memory.manifest.files()), problems)
+        return Report(0, len(memory.manifest.files()), [str(damage)])
+    # Files that no manifest names yet are those of whoever is at work there.
+    place = shlex.quote(str(memory.folder))
+    problems = [f"{path.name} {_ORPHAN} {place}" for path in leftovers] if holder(memory.folder) is None else []
+    torn = [problem for run in (*memory.manifest.runs, *memory.manifest.notes) for problem in _file(memory, run)]
+    patterns = 0
+    # What files say together can only be asked where each is whole.
+    if not torn:
+        try:
+            patterns, more = _together(memory)
+            problems += more
+        except MemoryDamage as damage:
+            problems.append(str(damage))
+    return Report(patterns, len(memory.manifest.files()), [*problems, *torn, *_sums(memory)])
+
+
+def _file(memory: Memory, run: RunFile) -> Iterator[str]:
+    try:
+        with RunReader(memory.folder / RUNS, run) as reader:
+            yield from _run(reader)
+    except MemoryDamage as damage:
+        yield str(damage)
+
+
+def _together(memory: Memory) -> tuple[int, list[str]]:
+    """How many patterns there are, and where names, levels and notes do not fit each other."""
+    stores = [level.store for level in memory.levels]
+    patterns, problems = 0, list[str]()
+    for number, store in enumerate(stores):
+        for part in store.merged():
+            patterns += len(part)
+            store.digests(part)
+            if memory.manifest.identity.names == "internal":
+                problems += _misplaced(store, part)
+        if number + 1 < len(stores) and not store.blank:
+            problems += _references(store, stores[number + 1])
+    for run in memory.manifest.notes:
+        problems += _notes(memory, stores[run.level], run)
+    return patterns, problems
+
+
+def _misplaced(store: LevelStore, part: Tally) -> Iterator[str]:
+    keys = internal_keys(still(part.symbols), still(part.offsets[:-1]), still(part.lengths, np.int32))
+    for i in np.flatnonzero(keys != part.keys)[:3].tolist():
+        yield (
+            f"level {store.number}: the sequence stored under {int(part.keys[i]):016x}... has another key; "
+            "restore the memory from a copy"
+        )
+
+
+def _notes(memory: Memory, store: LevelStore, run: RunFile) -> Iterator[str]:
+    """Notes are of patterns that were learned, and of documents whose origin is known."""
+    origins = max(1, len(origins_of(memory.manifest)))
+    with RunReader(memory.folder / RUNS, run) as reader:
+        for stored in reader.batches:
+            keys = np.unique(stored.keys)
+            if not _learned(store, keys, 0, 1 << 64).all():
+                yield f"{run.file} notes documents of patterns that level {run.level} does not hold; restore it"
+            if (origin_of(stored.symbols) >= origins).any():
+                yield f"{run.file} notes documents of an origin that the manifest does not name; restore it"
 
 
 def _run(reader: RunReader) -> Iterator[str]:
@@ -123,7 +175,7 @@ def _sums(memory: Memory) -> Iterator[str]:
     """What each level was given is what its patterns hold and what was too short to learn."""
     manifest = memory.manifest
     given, source = manifest.tokens, "the documents"
-    for level, left in zip(memory.levels, manifest.left, strict=True):
+    for level, left in zip(memory.named_levels(), manifest.left, strict=True):
         held = sum(run.symbols for run in level.store.runs)
         blank = level.store.blank or (level.store.below is not None and level.store.below.blank)
         if not blank and held + left != given:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from headway.errors import RunError
 from headway.feed.batch import Batch
 from headway.learners.base import MergeLearner, Metrics, Part
-from headway.plan.values import Position
+from headway.plan.values import Position, add_metrics
 from headway.run.budget import for_worker, resident
 from headway.run.launch.messages import Begin, Broken, Flush, Flushed, Learn, Learned, Refused, Wire
 from headway.run.launch.process import Servant
@@ -41,10 +41,12 @@ class Pool:
 
     parallel: Literal["merge", "lockstep", "single"] = "merge"
 
-    def __init__(self, head: MergeLearner, servant: Servant, *, memory: int) -> None:
+    def __init__(self, head: MergeLearner, servant: Servant, *, memory: int, batches: int = 0) -> None:
+        """`batches` is what workers hold of batches, in bytes."""
         self._head = head
         self._servant = servant
         self._memory = memory
+        self._batches = batches
         self._workers: list[_Worker] = []
         self._metrics: Metrics = {}
 
@@ -55,10 +57,14 @@ class Pool:
         worker.busy = worker.unflushed = True
         return self.leftover()
 
-    def save(self, folder: Path, position: Position) -> None:
+    def save(self, folder: Path, position: Position) -> Position | None:
         """Wait for all, adopt what they learned, and save it with the position."""
         self._head.adopt(self._flushed())
-        self._head.save(folder, position)
+        return self._head.save(folder, position)
+
+    def settle(self) -> None:
+        """Wait until what the head saved is durable."""
+        self._head.settle()
 
     def restore(self, folder: Path) -> Position | None:
         """Take up the state saved in a folder."""
@@ -89,7 +95,7 @@ class Pool:
         self._workers = [
             _Worker(rank, pid, wire) for rank, (pid, wire) in enumerate(zip(pids, self._servant.wires, strict=True))
         ]
-        held = resident(self._servant.pids)
+        held = resident(self._servant.pids) + self._batches
         for worker in self._workers:
             self._send(worker, Begin(for_worker(self._memory, held, len(self._workers))))
 
@@ -130,8 +136,7 @@ class Pool:
             raise self._death(worker) from cause
         match message:
             case Learned(metrics):
-                for name, value in metrics.items():
-                    self._metrics[name] = self._metrics.get(name, 0) + value
+                add_metrics(self._metrics, metrics)
                 # After a Flush was sent, the answer to the batch before it does not make the worker free.
                 worker.busy = not worker.unflushed
             case Flushed(part):

@@ -1,0 +1,1 @@
+"""Single parts measured by themselves: `python -m benchmarks.micro.<name>`."""

@@ -1,0 +1,1 @@
+"""Everything of reading word vectors that is compiled."""

@@ -1,0 +1,1 @@
+"""Everything of pattern learning that is compiled."""

@@ -1,0 +1,1 @@
+"""What lets other packages hold compiled functions: decorators that keep machine code, and machine operations."""

@@ -1,0 +1,173 @@
+"""What the seeds call their settings, and where each stands in a plan."""
+
+from headway.tools.poetry_names import Names
+
+_INDEXED = "batches are made by indexing, without workers, and read ahead by a thread"
+
+ARCHITECTURE = Names(
+    "design",
+    paths={
+        "hidden_size": "learner.model.hidden",
+        "bottleneck_size": "learner.model.code",
+        "input_size": "learner.dimensions",
+        "rnn_type": "learner.model.encoder",
+        "num_layers": "learner.model.layers",
+        "dropout": "learner.model.dropout",
+        "use_batch_norm": "learner.model.code_norm",
+        "bidirectional": "learner.model.bidirectional",
+        "attention": "learner.model.attention",
+        "attention_heads": "learner.model.heads",
+        "residual": "learner.model.residual",
+        "decoder": "learner.model.decoder",
+        "token_head": "learner.model.token_head",
+    },
+    aliases={
+        **dict.fromkeys(("bottleneck_dim", "bottleneck", "latent_size", "latent_dim", "code_size"), "bottleneck_size"),
+        **dict.fromkeys(("hidden_dim", "hidden"), "hidden_size"),
+        **dict.fromkeys(("embedding_dim", "embedding_size", "input_dim", "dimensions"), "input_size"),
+        **dict.fromkeys(("cell_type", "encoder", "encoder_type"), "rnn_type"),
+        **dict.fromkeys(("layers", "n_layers"), "num_layers"),
+        **dict.fromkeys(("dropout_rate",), "dropout"),
+        **dict.fromkeys(("batch_norm",), "use_batch_norm"),
+        **dict.fromkeys(("use_attention",), "attention"),
+        **dict.fromkeys(("num_heads", "heads"), "attention_heads"),
+        **dict.fromkeys(("use_residual", "residual_connections"), "residual"),
+        **dict.fromkeys(("decoder_type",), "decoder"),
+    },
+)
+TRAINING = Names(
+    "training",
+    paths={
+        "epochs": "run.epochs",
+        "batch_size": "learner.most_rows",
+        "learning_rate": "learner.optimizer.learning_rate",
+        "optimizer": "learner.optimizer.kind",
+        "weight_decay": "learner.optimizer.weight_decay",
+        "gradient_clip": "learner.optimizer.clip",
+        "gradient_accumulation": "learner.optimizer.accumulate",
+        "mixed_precision": "learner.optimizer.precision",
+        "loss_type": "learner.loss.kind",
+        "mse_weight": "learner.loss.mse_weight",
+        "label_smoothing": "learner.loss.label_smoothing",
+        "token_weight": "learner.loss.token_weight",
+        "bottleneck_regularization": "learner.loss.code_l2",
+        "teacher_forcing_ratio": "learner.teacher_forcing",
+        "phases": "learner.curriculum",
+        "scheduler": "learner.schedule.kind",
+        "scheduler_params": "learner.schedule",
+        "early_stopping_patience": "learner.patience",
+        "min_delta": "learner.min_delta",
+        "stop_at": "learner.stop_at",
+        "evaluate_every": "learner.evaluate_every",
+        "denoising": "learner.noise",
+        "async_checkpointing": "learner.checkpoints.mode",
+        "save_every": "run.save_every",
+        "seed": "run.seed",
+        "device": "learner.device",
+        "threads": "learner.threads",
+    },
+    aliases={
+        **dict.fromkeys(("num_epochs", "max_epochs", "phase_epochs"), "epochs"),
+        **dict.fromkeys(("lr",), "learning_rate"),
+        **dict.fromkeys(
+            ("gradient_clip_norm", "grad_clip", "clip_grad_norm", "max_grad_norm", "clip"), "gradient_clip"
+        ),
+        **dict.fromkeys(("gradient_accumulation_steps", "accumulation_steps"), "gradient_accumulation"),
+        **dict.fromkeys(("precision", "use_amp"), "mixed_precision"),
+        **dict.fromkeys(("loss", "loss_function"), "loss_type"),
+        **dict.fromkeys(("bottleneck_l2", "bottleneck_reg", "l2_bottleneck"), "bottleneck_regularization"),
+        **dict.fromkeys(("teacher_forcing",), "teacher_forcing_ratio"),
+        **dict.fromkeys(("curriculum_phases", "num_phases"), "phases"),
+        **dict.fromkeys(("teacher_forcing_start", "initial_teacher_forcing_ratio"), "initial_teacher_forcing"),
+        **dict.fromkeys(("teacher_forcing_end", "final_teacher_forcing_ratio"), "final_teacher_forcing"),
+        **dict.fromkeys(("decay", "teacher_forcing_decay"), "decay_type"),
+        **dict.fromkeys(("scheduler_type", "lr_scheduler"), "scheduler"),
+        **dict.fromkeys(("scheduler_config", "scheduler_kwargs"), "scheduler_params"),
+        **dict.fromkeys(("patience",), "early_stopping_patience"),
+        **dict.fromkeys(("early_stopping_min_delta",), "min_delta"),
+        **dict.fromkeys(("eval_every", "validate_every"), "evaluate_every"),
+        **dict.fromkeys(("denoising_config", "noise"), "denoising"),
+        **dict.fromkeys(("async_checkpoints",), "async_checkpointing"),
+        **dict.fromkeys(("random_seed",), "seed"),
+        **dict.fromkeys(("num_threads",), "threads"),
+    },
+    idle=dict.fromkeys(("num_workers", "pin_memory", "prefetch_factor", "persistent_workers"), _INDEXED),
+)
+# What the seeds' schedulers call their settings; a plan counts in epochs.
+SCHEDULE = Names(
+    "scheduler_params",
+    paths={},
+    aliases={
+        **dict.fromkeys(("T_0",), "first"),
+        **dict.fromkeys(("T_mult",), "stretch"),
+        **dict.fromkeys(("decay_factor",), "decay"),
+        **dict.fromkeys(("eta_min", "min_lr"), "lowest"),
+        **dict.fromkeys(("warmup_epochs",), "warmup"),
+        **dict.fromkeys(("warmup_start_lr", "start_lr"), "start"),
+        **dict.fromkeys(("max_epochs", "T_max"), "length"),
+        **dict.fromkeys(("max_lr",), "highest"),
+        **dict.fromkeys(("step_size",), "half_cycle"),
+        **dict.fromkeys(("mode",), "cycle"),
+    },
+)
+SCHEDULES = {
+    "none": "constant",
+    "cosine_annealing": "cosine_restarts",
+    "cosine_annealing_warm_restarts": "cosine_restarts",
+    "CosineAnnealingWarmRestartsWithDecay": "cosine_restarts",
+    "WarmupCosineAnnealingLR": "warmup_cosine",
+    "PolynomialLR": "polynomial",
+    "CyclicalLR": "cyclical",
+    "AdaptiveLRScheduler": "plateau",
+    "adaptive": "plateau",
+}
+CELLS = {"vanilla": "rnn", "lstm": "lstm", "gru": "gru", "rnn": "rnn"}
+DATA = Names(
+    "data",
+    paths={
+        "embeddings": "learner.vectors",
+        "max_length": "learner.window.size",
+        "overlap": "learner.window.overlap",
+        "min_length": "learner.window.shortest",
+        "chunking_method": "learner.window.ends",
+        "split_ratios": "learner.split",
+        "split_seed": "learner.split.seed",
+        "leakage": "learner.split.leakage",
+        "text_field": "data.field",
+        "texts": "data.texts",
+        "documents": "data.documents",
+        "min_count": "learner.min_count",
+        "unknown_words": "learner.absent",
+        "coverage": "learner.coverage",
+    },
+    aliases={
+        **dict.fromkeys(("data_path", "file", "poems"), "path"),
+        **dict.fromkeys(
+            ("embedding_path", "embeddings_path", "embedding_file", "glove_path", "vectors", "vector_file"),
+            "embeddings",
+        ),
+        **dict.fromkeys(
+            ("max_sequence_length", "max_seq_length", "max_seq_len", "sequence_length", "window_size", "chunk_size"),
+            "max_length",
+        ),
+        **dict.fromkeys(("chunk_overlap", "window_overlap"), "overlap"),
+        **dict.fromkeys(("min_sequence_length", "min_chunk_length"), "min_length"),
+        **dict.fromkeys(("chunking", "chunking_strategy"), "chunking_method"),
+        **dict.fromkeys(("splits", "split"), "split_ratios"),
+        **dict.fromkeys(("field",), "text_field"),
+        **dict.fromkeys(("max_poems", "max_documents"), "documents"),
+        **dict.fromkeys(("min_word_count", "min_frequency"), "min_count"),
+        **dict.fromkeys(("oov", "oov_policy", "oov_strategy"), "unknown_words"),
+        **dict.fromkeys(("min_coverage",), "coverage"),
+        **dict.fromkeys(("use_cache",), "cache"),
+    },
+)
+CHUNKING = {
+    "sliding": "anywhere",
+    "sliding_window": "anywhere",
+    "lines": "line",
+    "stanzas": "stanza",
+    "sentences": "sentence",
+}
+# One window a poem, and what is longer is cut off.
+CUT = ("truncate", "pad")
