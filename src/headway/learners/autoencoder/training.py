@@ -25,6 +25,7 @@ from headway.learners.autoencoder.model import doubts
 from headway.learners.autoencoder.sums import Sums
 from headway.learners.autoencoder.validation import validation_losses
 from headway.learners.base import Setup
+from headway.learners.gradient import heap
 from headway.learners.gradient.checkpoints import Checkpoints
 from headway.learners.gradient.pace import pace
 from headway.learners.gradient.schedules import schedule
@@ -49,11 +50,13 @@ class NetworkLearner:
         self._section = section
         self._folder = setup.folder
         self._device = device_of(section.device)
+        heap.keep()
         for text in doubts(section.model):
             setup.warn(text)
         self._ground = groundwork(setup)
         self._ground.check()
         self._model = made_model(section, self._ground.lexicon.matrix, seed=setup.run.seed, device=self._device)
+        self._model.expect(torch.from_numpy(self._ground.counts()))
         self._lesson = Lesson(section, self._ground, self._model, seed=setup.run.seed)
         self._stepper = Stepper(section.optimizer, make_optimizer(section.optimizer, self._model.parameters()))
         # Epochs have other batches, but as many: rows are cut into batches in the order of their lengths.
@@ -166,6 +169,7 @@ class NetworkLearner:
             self._checkpoints.close()
         finally:
             torch.set_num_threads(self._threads_before)
+            heap.give_back()
 
     def totals(self) -> dict[str, Any]:
         """What the model is, how good it was when last looked at, and what its checkpoints cost."""
