@@ -1,7 +1,7 @@
 """Memory that a process keeps between steps: blocks given back to the system cost a page fault for each page next time.
 
-A step makes and drops the same large blocks again and again. The C library gives each of them back and asks for it anew,
-and on virtual machines the faults that follow took a third of a step.
+A step makes and drops the same large blocks again and again. The C library gives each of them back and asks for it
+anew, and on a virtual machine the faults that follow took a third of a step.
 """
 
 from __future__ import annotations
