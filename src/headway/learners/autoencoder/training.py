@@ -26,6 +26,7 @@ from headway.learners.autoencoder.sums import Sums
 from headway.learners.autoencoder.validation import validation_losses
 from headway.learners.base import Setup
 from headway.learners.gradient.checkpoints import Checkpoints
+from headway.learners.gradient.health import Running, diverged
 from headway.learners.gradient.pace import pace
 from headway.learners.gradient.schedules import schedule
 from headway.learners.gradient.state import State, join, part
@@ -71,6 +72,7 @@ class NetworkLearner:
         self._judgement = Judgement()
         self._evaluation: dict[str, float] | None = None
         self._step = 0
+        self._running = Running(self._model.network)
         self._prepared = False
         self._threads_before = torch.get_num_threads()
         self._threads: int | None = None
@@ -90,13 +92,13 @@ class NetworkLearner:
         if self._threads is None and len(windows):
             self._threads = self._choose_threads(windows)
         metrics: Metrics = {"sequences": len(windows), "left_out": len(batch.starts) - 1 - len(windows)}
-        learned = False
+        learned, before = False, self._running.copy()
         for found, piece in self._lesson.learn(windows, asked, step=self._step, scale=self._stepper.scale):
             self._sums.add(found, piece)
             learned = True
         if learned:
             rate = self._schedule.rate(self._step) * asked.rate
-            self._stepper.step(rate)
+            self._running.undo(before, unless=self._stepper.step(rate))
             self._prepare()
             metrics |= {
                 "padding": self._sums.padding(),
@@ -116,7 +118,8 @@ class NetworkLearner:
         try:
             self._evaluation = glance(self._codec, yardstick).metrics()
         except RunError as cause:
-            raise RunError(f"the evaluation after step {self._step:,}, {_words(position)}, failed: {cause}") from cause
+            what = f"the evaluation after step {self._step:,}, {_words(position)}, failed: {cause}"
+            raise diverged(what, self._checkpoints.durable) from cause
         skill = self._evaluation.get("skill")
         if skill is not None:
             self._schedule.observe(skill)
@@ -226,12 +229,8 @@ class NetworkLearner:
     def _check_weights(self, position: Position) -> None:
         if self._stepper.has_numbers:
             return
-        kept = self._checkpoints.durable
-        safe = "there is no checkpoint yet" if kept is None else f"the checkpoint of {_words(kept)} is kept"
-        raise RunError(
-            f"after step {self._step:,}, {_words(position)}, the weights are no numbers any more, so they are not "
-            f"saved; {safe}. Lower learner.optimizer.learning_rate, and start a new run with --new"
-        )
+        what = f"after step {self._step:,}, {_words(position)}, the weights are no numbers any more, and are not saved"
+        raise diverged(what, self._checkpoints.durable)
 
     def _save(self, position: Position) -> Position | None:
         self._saved, self._held = position, None
@@ -267,11 +266,10 @@ class NetworkLearner:
 
     def _try(self, windows: Corpus) -> None:
         """The work of a step without the step: nothing of it stays, neither gradients nor figures of batch norm."""
-        before = {name: each.clone() for name, each in self._model.network.named_buffers()}
+        before = self._running.copy()
         for _ in self._lesson.learn(windows, demand(self._section, 0), step=0, scale=self._stepper.scale):
             continue
-        for name, each in self._model.network.named_buffers():
-            each.copy_(before[name])
+        self._running.undo(before)
         for each in self._model.parameters():
             each.grad = None
 
