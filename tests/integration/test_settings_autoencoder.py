@@ -46,7 +46,7 @@ def set_to(path: str, one: Any, two: Any, *beside: str, seen: Callable[[Ran], An
 def rate_of(kind: str, path: str, one: Any, two: Any, *beside: str) -> Effect:
     """A setting of a schedule, seen in the rates of six epochs."""
     # Two steps an epoch, and evaluations only where a schedule listens to them.
-    every = 1 if kind == "plateau" else 99
+    every = int(kind == "plateau")
     few = ("run.epochs=6", "run.batch_tokens=512", f"learner.evaluate_every={every}")
     beside = (f"learner.schedule.kind={kind}", *few, *(f"learner.schedule.{each}" for each in beside))
     values = tuple(f"learner.schedule.{path}={json.dumps(value)}" for value in (one, two))
@@ -313,6 +313,14 @@ def test_the_device_is_the_one_asked_for(train: Train) -> None:
         assert train("learner.device=cuda").totals["device"].startswith("cuda")
     else:
         assert "torch sees no GPU" in (train("learner.device=cuda").error or "")
+
+
+@pytest.mark.parametrize(
+    ("needs", "said"), [("stop_at=0.5", "stop_at: is a skill"), ("schedule.kind=plateau", "plateau follows")]
+)
+def test_what_needs_evaluations_is_refused_without_them(home: Path, needs: str, said: str) -> None:
+    with pytest.raises(PlanError, match=said):
+        plan_of(home, "learner.evaluate_every=0", f"learner.{needs}")
 
 
 def test_curricula_that_do_not_add_up_are_refused(home: Path) -> None:

@@ -170,7 +170,7 @@ def test_the_best_and_the_newest_model_are_those_of_their_checkpoints(run: Path)
 
 
 def test_of_a_run_without_evaluations_the_newest_is_the_best(tmp_path: Path) -> None:
-    folder = trained(tmp_path, "learner.evaluate_every=99")
+    folder = trained(tmp_path, "learner.evaluate_every=0")
 
     assert open_trained(folder).position == open_trained(folder, "latest").position
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 import torch
-from made_learners import WORDS, World, dataset_of, learn, poems, saved, section, weights, write_vectors
+from made_learners import RUN, WORDS, World, dataset_of, learn, poems, saved, section, weights, write_vectors
 
 from headway.errors import RunError
 from headway.learners.autoencoder.config import NoiseSection, PhaseSection, SplitSection
+from headway.learners.autoencoder.yardstick import Yardstick
 from headway.learners.gradient import threads
 from headway.learners.gradient.config import ScheduleSection
 from headway.learners.gradient.shelf import Shelf
@@ -237,13 +238,29 @@ def test_patience_that_is_raised_lets_a_run_learn_on(world: World) -> None:
 
 
 def test_evaluations_come_as_often_as_asked_and_never_without_held_out_text(world: World) -> None:
-    rare = replace(world, section=section(evaluate_every=3)).learner()
+    rare = replace(world, section=section(evaluate_every=3), run=replace(RUN, epochs=7)).learner()
     whole = world.within("whole", section=section(split=SplitSection(train=1.0, valid=0.0, test=0.0))).learner()
 
-    assert [rare.evaluate(Position(epoch, 0)) is not None for epoch in (1, 2, 3, 6)] == [False, False, True, True]
+    # The last epoch has one, however it falls.
+    evaluated = [epoch for epoch in range(1, 8) if rare.evaluate(Position(epoch, 0)) is not None]
+    assert evaluated == [3, 6, 7]
     assert whole.evaluate(Position(1, 0)) is None
     rare.close()
     whole.close()
+
+
+@pytest.mark.parametrize("encoder", ["lstm", "pca"])
+def test_without_evaluations_nothing_is_made_for_them(
+    world: World, monkeypatch: pytest.MonkeyPatch, encoder: str
+) -> None:
+    monkeypatch.setattr(Yardstick, "of", lambda *_: pytest.fail("held-out windows were measured"))
+    silent = replace(world, section=section(evaluate_every=0, model={"encoder": encoder}))
+
+    learner = silent.learned()
+
+    assert learner.evaluate(Position(RUN.epochs, 0)) is None
+    assert "evaluation" not in learner.totals()
+    learner.close()
 
 
 def test_a_trial_of_threads_leaves_nothing_behind(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

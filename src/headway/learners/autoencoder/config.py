@@ -175,8 +175,8 @@ class Section:
     """Share of the decoder's inputs that are the true previous word, where there is no curriculum."""
     curriculum: tuple[PhaseSection, ...] = ()
     """Phases, one after the other."""
-    evaluate_every: Annotated[int, Ge(1)] = 1
-    """Epochs from one evaluation to the next."""
+    evaluate_every: Annotated[int, Ge(0)] = 1
+    """Epochs from one evaluation to the next; the last epoch always has one. 0: none at all."""
     patience: Annotated[Annotated[int, Ge(1)] | None, CAREFUL] = 10
     """Evaluations without a better one after which learning ends; absent: never."""
     min_delta: Annotated[float, Ge(0), CAREFUL] = 1e-5
@@ -209,6 +209,10 @@ class Section:
             and model.token_head != "none",
             "model.bidirectional: a transformer reads in both directions anyway": model.bidirectional
             and model.encoder == "transformer",
+            "stop_at: is a skill, and evaluate_every = 0 measures none": self.stop_at is not None
+            and not self.evaluate_every,
+            "schedule.kind: plateau follows evaluations, and evaluate_every = 0 makes none": not self.evaluate_every
+            and self.schedule.kind == "plateau",
             "optimizer.precision: fp16 needs a GPU; set bf16 or fp32": self.optimizer.precision == "fp16"
             and self.device == "cpu",
         }

@@ -65,6 +65,7 @@ class NetworkLearner:
             steps_per_epoch=self._steps,
             epochs=setup.run.epochs,
         )
+        self._epochs = setup.run.epochs
         self._checkpoints = Checkpoints(setup.folder / CHECKPOINTS, section.checkpoints)
         self._saved: Position | None = None
         self._held: Position | None = None
@@ -110,8 +111,8 @@ class NetworkLearner:
 
     def evaluate(self, position: Position) -> Metrics | None:
         """Skill on validation, free-running; what was best so far is kept apart."""
-        yardstick = self._ground.yardstick
-        if yardstick is None or position.epoch % self._section.evaluate_every:
+        yardstick = self._ground.yardstick if self._is_due(position) else None
+        if yardstick is None:
             return None
         self._check(position)
         self._saved = None
@@ -200,6 +201,11 @@ class NetworkLearner:
     def _rule(self) -> Rule:
         section = self._section
         return Rule(patience=section.patience, min_delta=section.min_delta, stop_at=section.stop_at)
+
+    def _is_due(self, position: Position) -> bool:
+        """Every so many epochs, and after the last one: the state a run ends in is always judged, or none ever is."""
+        every = self._section.evaluate_every
+        return every > 0 and (position.epoch % every == 0 or position.epoch == self._epochs)
 
     def _prepare(self) -> None:
         """After the first step, when the optimizer has its moments: so the first save blocks no longer than others."""
