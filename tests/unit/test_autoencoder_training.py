@@ -237,6 +237,22 @@ def test_patience_that_is_raised_lets_a_run_learn_on(world: World) -> None:
     patient.close()
 
 
+def test_patience_waits_for_the_last_phase(world: World) -> None:
+    phases = tuple(PhaseSection(epochs=epochs, teacher_forcing=0.5) for epochs in (3, 4))
+    impatient = section(patience=2, min_delta=9.0, curriculum=phases)
+    learner = replace(world, section=impatient, run=replace(RUN, epochs=7)).learner()
+    learner.step(next(world.batches())[0])
+
+    enough: list[bool] = []
+    for epoch in range(1, 6):
+        learner.evaluate(Position(epoch, 0))
+        enough.append(learner.enough)
+
+    # The first is the best, 2 and 3 are of the first phase, 4 and 5 are the two that patience waits for.
+    assert enough == [False, False, False, False, True]
+    learner.close()
+
+
 def test_evaluations_come_as_often_as_asked_and_never_without_held_out_text(world: World) -> None:
     rare = replace(world, section=section(evaluate_every=3), run=replace(RUN, epochs=7)).learner()
     whole = world.within("whole", section=section(split=SplitSection(train=1.0, valid=0.0, test=0.0))).learner()

@@ -178,7 +178,7 @@ class Section:
     evaluate_every: Annotated[int, Ge(0)] = 1
     """Epochs from one evaluation to the next; the last epoch always has one. 0: none at all."""
     patience: Annotated[Annotated[int, Ge(1)] | None, CAREFUL] = 10
-    """Evaluations without a better one after which learning ends; absent: never."""
+    """Evaluations without a better one after which learning ends; of a curriculum, the last phase's. Absent: never."""
     min_delta: Annotated[float, Ge(0), CAREFUL] = 1e-5
     """How much better is better."""
     stop_at: Annotated[float | None, CAREFUL] = None

@@ -15,7 +15,7 @@ from headway.feed.feed import Feed
 from headway.learners.autoencoder.codec import NetworkCodec
 from headway.learners.autoencoder.config import Section
 from headway.learners.autoencoder.corpus import Corpus
-from headway.learners.autoencoder.curriculum import demand
+from headway.learners.autoencoder.curriculum import demand, last_phase
 from headway.learners.autoencoder.evaluate import glance
 from headway.learners.autoencoder.groundwork import MODEL, groundwork
 from headway.learners.autoencoder.layout import layout
@@ -124,7 +124,9 @@ class NetworkLearner:
         skill = self._evaluation.get("skill")
         if skill is not None:
             self._schedule.observe(skill)
-            self._judgement = self._judgement.after(skill, self._rule)
+            # While phases ask for more and more, a skill that stands still says nothing of the phases to come.
+            counts = position.epoch > self._rule.begins
+            self._judgement = self._judgement.after(skill, self._rule, counts=counts)
         if self._judgement.improved:
             self._checkpoints.save(self._state(), kind="best", position=position)
         losses = validation_losses(self._model, self._section.loss, yardstick.ground.corpus)
@@ -200,7 +202,8 @@ class NetworkLearner:
     @property
     def _rule(self) -> Rule:
         section = self._section
-        return Rule(patience=section.patience, min_delta=section.min_delta, stop_at=section.stop_at)
+        begins = last_phase(section)
+        return Rule(patience=section.patience, min_delta=section.min_delta, stop_at=section.stop_at, begins=begins)
 
     def _is_due(self, position: Position) -> bool:
         """Every so many epochs, and after the last one: the state a run ends in is always judged, or none ever is."""
@@ -263,8 +266,8 @@ class NetworkLearner:
         self._schedule.load(facts["schedule"])
         self._evaluation = facts["evaluation"]
         self._step = int(facts["step"])
-        judged = Judgement(**facts["judgement"])
-        self._judgement = judged if Rule(**facts["rule"]) == self._rule else judged.under(self._rule)
+        judged, known, rule = Judgement(**facts["judgement"]), Rule(**facts["rule"]), self._rule
+        self._judgement = judged if known == rule else judged.under(rule, anew=known.begins != rule.begins)
 
     def _choose_threads(self, windows: Corpus) -> int:
         trial = (lambda: self._try(windows)) if self._device.type == "cpu" else None
