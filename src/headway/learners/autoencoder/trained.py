@@ -153,12 +153,13 @@ class Trained:
         generator = torch.Generator().manual_seed(seed)
         model = self.codec.model
         given = None if seed_text is None else torch.from_numpy(self.encode([seed_text]).codes[:1].copy())
+        learned = torch.from_numpy(self.lexicon.learned > 0)
         drawn = None if given is not None else Drawn(*map(torch.from_numpy, self._spread))
         texts: list[str] = []
         for _ in range(number):
             z = given if drawn is None else drawn.draw(generator)
             assert z is not None
-            texts.append(self.lexicon.vocabulary.decode(generate(model, z, settings, generator)))
+            texts.append(self.lexicon.vocabulary.decode(generate(model, z, settings, generator, learned=learned)))
         return texts
 
     def evaluate(self, which: Side = "valid", *, texts: Sequence[str] | None = None) -> Report:
