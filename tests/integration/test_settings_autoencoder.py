@@ -130,6 +130,8 @@ EFFECTS: dict[str, Effect] = {
     "noise.amount": set_to("noise.amount", 0.1, 0.5, "noise.kind=words"),
     "noise.from_amount": set_to("noise.from_amount", 0.0, 0.5, "noise.kind=words"),
     "noise.ramp": set_to("noise.ramp", 1, 9, "noise.kind=words", "noise.from_amount=0.5", "run.epochs=2"),
+    "noise.begins": set_to("noise.begins", 0, 1, "noise.kind=words", "run.epochs=2"),
+    "noise.neighbours": set_to("noise.neighbours", 1, 5, "noise.kind=synonym", "noise.amount=0.5"),
     "optimizer.kind": set_to("optimizer.kind", "adamw", "sgd"),
     "optimizer.learning_rate": set_to("optimizer.learning_rate", 0.01, 0.02),
     "optimizer.weight_decay": set_to("optimizer.weight_decay", 0.0, 0.5),
@@ -258,7 +260,7 @@ def test_a_setting_changes_something(train: Train, setting: str) -> None:
         ("model.code_norm", ["none", "layer", "batch"]),
         ("model.attention", ["none", "code", "bypass"]),
         ("loss.kind", ["cosine", "mse", "cosine+mse"]),
-        ("noise.kind", ["none", "gaussian", "dropout", "words", "swap", "mask"]),
+        ("noise.kind", ["none", "gaussian", "dropout", "semantic", "words", "swap", "mask", "synonym"]),
         ("optimizer.kind", ["adam", "adamw", "sgd"]),
         ("window.ends", ["anywhere", "line", "stanza", "sentence"]),
         ("absent", ["random", "mean", "unk", "zero", "drop"]),
@@ -321,6 +323,12 @@ def test_the_device_is_the_one_asked_for(train: Train) -> None:
 def test_what_needs_evaluations_is_refused_without_them(home: Path, needs: str, said: str) -> None:
     with pytest.raises(PlanError, match=said):
         plan_of(home, "learner.evaluate_every=0", f"learner.{needs}")
+
+
+@pytest.mark.parametrize("kind", ["synonym", "semantic"])
+def test_words_that_are_alike_are_asked_of_no_made_up_vectors(home: Path, kind: str) -> None:
+    with pytest.raises(PlanError, match=f"noise.kind: {kind} needs vectors that know which words are alike"):
+        plan_of(home, "learner.vectors=random", f"learner.noise.kind={kind}")
 
 
 def test_curricula_that_do_not_add_up_are_refused(home: Path) -> None:

@@ -113,14 +113,19 @@ class LossSection:
 class NoiseSection:
     """What is done to the input, never to the target, while training."""
 
-    kind: Literal["none", "gaussian", "dropout", "words", "swap", "mask"] = "none"
-    """Noise on the numbers (gaussian, dropout), or on the words (dropped, swapped, masked)."""
+    kind: Literal["none", "gaussian", "dropout", "semantic", "words", "swap", "mask", "synonym"] = "none"
+    """Noise on the numbers (gaussian, dropout, semantic: a gaussian in the directions of the nearest words), or on the
+    words (dropped, swapped, masked, changed for one of the nearest)."""
     amount: Annotated[float, Ge(0), Le(1)] = 0.15
-    """Standard deviation of the gaussian, share of all others."""
+    """Standard deviation of the gaussian and of semantic, share of all others."""
     from_amount: Annotated[float, Ge(0), Le(1)] | None = None
     """Where the amount starts when it grows; absent: at `amount`."""
     ramp: Annotated[int, Ge(0)] = 10
     """Epochs over which it grows from `from_amount`."""
+    begins: Annotated[int, Ge(0)] = 0
+    """Epochs without any before it begins."""
+    neighbours: Annotated[int, Ge(1), Le(100)] = 5
+    """How many words count as the nearest of one, by the cosine of their vectors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +214,9 @@ class Section:
             and model.token_head != "none",
             "model.bidirectional: a transformer reads in both directions anyway": model.bidirectional
             and model.encoder == "transformer",
+            f"noise.kind: {self.noise.kind} needs vectors that know which words are alike, which made-up ones do not": (
+                self.noise.kind in ("synonym", "semantic") and self.vectors == RANDOM
+            ),
             "stop_at: is a skill, and evaluate_every = 0 measures none": self.stop_at is not None
             and not self.evaluate_every,
             "schedule.kind: plateau follows evaluations, and evaluate_every = 0 makes none": not self.evaluate_every

@@ -65,7 +65,7 @@ class Autoencoder(nn.Module):
             ids = noise.on_words(ids, lengths, self.draws)
         vectors = self._readable(F.embedding(ids, self.unit)) if self.vectors is None else self._trained(ids)
         if noise is not None:
-            vectors = noise.on_numbers(vectors, self.draws)
+            vectors = noise.on_numbers(noise.along_meaning(vectors, ids, self.unit, self.draws), self.draws)
         return self.network.read(vectors, lengths)
 
     def encode(self, ids: Tensor, lengths: Tensor, noise: Noise | None = None) -> Tensor:
