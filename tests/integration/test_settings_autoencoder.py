@@ -331,6 +331,17 @@ def test_words_that_are_alike_are_asked_of_no_made_up_vectors(home: Path, kind: 
         plan_of(home, "learner.vectors=random", f"learner.noise.kind={kind}")
 
 
+@pytest.mark.parametrize("tokenizer", ["words", "gpt2", "bytes"])
+def test_a_tokenizer_without_padding_is_refused_once_whatever_else_is_set(home: Path, tokenizer: str) -> None:
+    with pytest.raises(PlanError) as error:
+        plan_of(home, f"data.tokenizer={tokenizer}", "learner.min_count=2", "learner.noise.kind=mask")
+
+    assert error.value.problems == [
+        f'data.tokenizer: "{tokenizer}" has no signs for padding and unknown words, which an autoencoder needs; '
+        'leave it at "verse"'
+    ]
+
+
 def test_curricula_that_do_not_add_up_are_refused(home: Path) -> None:
     with pytest.raises(PlanError, match="phases last 3 epochs"):
         plan_of(home, "run.epochs=5", phase())

@@ -124,16 +124,6 @@ def test_made_up_vectors_depend_on_the_word_and_the_seed_alone(tmp_path: Path) -
     assert lexicon(section(dimensions=None), tmp_path).matrix.shape[1] == 100
 
 
-def test_without_marks_every_symbol_is_a_word() -> None:
-    plain = Vocabulary(WORDS, "plain")
-
-    found = make_lexicon(section(), plain, counts=COUNTS[: len(WORDS)], read=None, seed=0)
-
-    assert found.known.all()
-    assert found.matrix.any(axis=1).all()
-    assert (found.table().kinds == Kind.SCORED).all()
-
-
 def test_vectors_of_other_dimensions_than_asked_for_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"vectors\.txt"):
         made(tmp_path, dimensions=7)

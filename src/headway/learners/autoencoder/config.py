@@ -244,11 +244,8 @@ class Section:
             "run.documents: an autoencoder learns whole epochs; set run.epochs or data.documents": run.documents
             is not None,
             'data.split: windows are cut of whole documents; leave it at "whole"': data.split != "whole",
-            'learner.min_count: needs data.tokenizer = "verse", the one with a sign for unknown words': self.min_count
-            > 1
-            and data.tokenizer != "verse",
-            f'learner.noise.kind: {self.noise.kind} needs data.tokenizer = "verse", the one with signs for unknown and '
-            "masked words": self.noise.kind in ("words", "swap", "mask") and data.tokenizer != "verse",
+            f'data.tokenizer: "{data.tokenizer}" has no signs for padding and unknown words, which an autoencoder '
+            'needs; leave it at "verse"': data.tokenizer != "verse",
         }
         found = [problem for problem, broken in rules.items() if broken]
         rates = check(self.schedule, base=self.optimizer.learning_rate, epochs=run.epochs)

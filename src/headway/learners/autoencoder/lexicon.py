@@ -66,7 +66,7 @@ class Lexicon:
             source=self.facts.source,
             made_up=self.facts.made_up,
             words=self.vocabulary.symbols,
-            unknown=UNK if self.vocabulary.specials > UNK else None,
+            unknown=UNK,
         )
 
     def save(self, folder: Path) -> None:
@@ -163,7 +163,7 @@ def _give_directions(matrix: Singles, words: list[str], known: NDArray[np.bool_]
     made = directions(words[:special], matrix.shape[1], seed=seed)
     matrix[:special] = made / np.maximum(np.linalg.norm(made, axis=1, keepdims=True), 1e-12) * length
     # Padding is never looked at.
-    matrix[:1] = 0.0 if special else matrix[:1]
+    matrix[0] = 0.0
 
 
 def _read_as(section: Section, counts: Ints, known: NDArray[np.bool_], special: int) -> tuple[Ints, int]:
@@ -171,7 +171,7 @@ def _read_as(section: Section, counts: Ints, known: NDArray[np.bool_], special: 
     rare = (counts < section.min_count) & (counts > 0) & (ids >= special)
     # A held-out word that is never learned from keeps its vector, unless it would have been too rare as well.
     rare |= (counts == 0) & (ids >= special) & (section.min_count > 1)
-    ids = np.where(rare & (special > UNK), UNK, ids)
+    ids = np.where(rare, UNK, ids)
     if section.absent == "drop":
         ids = np.where(known | (np.arange(len(counts)) < special), ids, -1)
     return ids, int(rare.sum())

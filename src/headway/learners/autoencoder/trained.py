@@ -88,10 +88,8 @@ class Trained:
         tokenizer = load_tokenizer(self.data.tokenizer, folder=self.folder)
         encoded = tokenizer.encode(list(texts))
         index = self.lexicon.vocabulary.index
-        missing = UNK if self.lexicon.vocabulary.specials > UNK else -1
-        known = np.array([index.get(symbol, missing) for symbol in tokenizer.symbols], np.int64)
-        read_as = np.append(self.lexicon.read_as, -1)
-        ids = read_as[known[encoded.ids]] if len(encoded.ids) else np.zeros(0, np.int64)
+        known = np.array([index.get(symbol, UNK) for symbol in tokenizer.symbols], np.int64)
+        ids = self.lexicon.read_as[known[encoded.ids]] if len(encoded.ids) else np.zeros(0, np.int64)
         found = windows_in(known[encoded.ids], encoded.offsets, self.lexicon.vocabulary.symbols, self.section.window)
         starts = np.zeros(len(found.starts) + 1, np.int64)
         np.cumsum(found.lengths, out=starts[1:])
