@@ -10,12 +10,13 @@ import torch
 from made_learners import RUN, WORDS, World, dataset_of, learn, poems, saved, section, weights, write_vectors
 
 from headway.errors import RunError
+from headway.learners import registry
 from headway.learners.autoencoder.config import NoiseSection, PhaseSection, SplitSection
 from headway.learners.autoencoder.yardstick import Yardstick
 from headway.learners.gradient import threads
 from headway.learners.gradient.config import ScheduleSection
 from headway.learners.gradient.shelf import Shelf
-from headway.plan.values import Mean, Position
+from headway.plan.values import Mean, Place, Position
 
 # Everything that draws chance or remembers.
 LIVELY: dict[str, Any] = {
@@ -277,6 +278,25 @@ def test_without_evaluations_nothing_is_made_for_them(
     assert learner.evaluate(Position(RUN.epochs, 0)) is None
     assert "evaluation" not in learner.totals()
     learner.close()
+
+
+def test_ranks_begin_alike_and_draw_apart(world: World) -> None:
+    lively = replace(world, section=section(**LIVELY))
+
+    def after_a_step(place: Place) -> dict[str, torch.Tensor]:
+        learner = registry.make(replace(lively.setup, place=place))
+        assert all(torch.equal(one, two) for one, two in zip(learner._model.parameters(), begun, strict=True))
+        learner.step(next(lively.batches())[0])
+        learner.close()
+        return dict(learner._model.state_dict())
+
+    begun = list(lively.learner()._model.parameters())
+    one, same, other = (after_a_step(Place(rank=rank, world=2)) for rank in (1, 1, 0))
+    alone = after_a_step(Place())
+
+    assert all(torch.equal(one[name], same[name]) for name in one)
+    assert not all(torch.equal(one[name], other[name]) for name in one)
+    assert all(torch.equal(other[name], alone[name]) for name in other)
 
 
 def test_a_trial_of_threads_leaves_nothing_behind(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

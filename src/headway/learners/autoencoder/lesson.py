@@ -27,13 +27,14 @@ from headway.learners.gradient.precision import autocast
 
 
 class Lesson:
-    """Makes gradients of batches; what is random in them depends on seed, step and part alone."""
+    """Makes gradients of batches; what is random in them depends on seed, step, part and rank alone."""
 
-    def __init__(self, section: Section, ground: Groundwork, model: Autoencoder, *, seed: int) -> None:
+    def __init__(self, section: Section, ground: Groundwork, model: Autoencoder, *, seed: int, rank: int = 0) -> None:
         self._section = section
         self._ground = ground
         self._model = model
         self._seed = seed
+        self._rank = rank
         # What has no direction is no target of a cosine.
         self._is_target = ground.table.kinds != Kind.NOTHING
         self._near = _near(section.noise, ground, model)
@@ -60,7 +61,7 @@ class Lesson:
         edges = np.linspace(0, len(windows), count + 1).round().astype(int).tolist()
         for number, (low, high) in enumerate(pairwise(edges)):
             piece = padded(windows.ids, windows.starts[low : high + 1], weights, device=self._model.table.device)
-            self._model.reseed(self._seed, step, number)
+            self._model.reseed(self._seed, step, number, self._rank)
             found = self._losses(piece, asked)
             scale(found.total / weight).backward()
             yield found, piece

@@ -90,9 +90,9 @@ class Autoencoder(nn.Module):
         """float[..., V]: the scores of all words; None without a token head."""
         return None if self.head is None else self.head(output, self.unit)
 
-    def reseed(self, seed: int, step: int, part: int = 0) -> None:
+    def reseed(self, seed: int, step: int, part: int = 0, rank: int = 0) -> None:
         """Let everything random in the next pass depend on these numbers alone."""
-        self.draws.reseed(seed, step, part)
+        self.draws.reseed(seed, step, part, rank)
 
     def interpolate(self, first: Tensor, last: Tensor, steps: int = 10) -> Tensor:
         """[steps, Z]: codes on the straight line from one to another."""

@@ -55,7 +55,7 @@ class NetworkLearner:
         self._ground = groundwork(setup)
         self._ground.check()
         self._model = made_model(section, self._ground.lexicon.matrix, seed=setup.run.seed, device=self._device)
-        self._lesson = Lesson(section, self._ground, self._model, seed=setup.run.seed)
+        self._lesson = Lesson(section, self._ground, self._model, seed=setup.run.seed, rank=setup.place.rank)
         self._stepper = Stepper(section.optimizer, make_optimizer(section.optimizer, self._model.parameters()))
         # Epochs have other batches, but as many: rows are cut into batches in the order of their lengths.
         self._steps = max(1, Feed(layout(section, setup.dataset, setup.run), epochs=1).total_batches)
