@@ -55,6 +55,46 @@ def test_epochs_that_are_added_are_learned_as_if_they_had_always_been_there(fold
     assert any(text.startswith("run.epochs") for text in warned)
 
 
+def phases(*shares: float, epochs: int | None = None) -> tuple[str, ...]:
+    """The settings of a curriculum of so many phases, an epoch each."""
+    listed = ", ".join(f"{{epochs = 1, teacher_forcing = {share}}}" for share in shares)
+    settings = ("schedule.kind=constant", f"curriculum=[{listed}]")
+    words = [word for each in settings for word in ("--set", f"learner.{each}")]
+    return (*words, "--set", f"run.epochs={epochs or len(shares)}")
+
+
+def test_phases_that_are_added_are_learned_as_if_they_had_always_been_there(folder: Folder) -> None:
+    folder.train(*phases(0.9, 0.5, 0.1))
+    folder.train("--new", *phases(0.9, 0.5))
+
+    folder.train("--resume", *phases(0.9, 0.5, 0.1))
+
+    assert folder.runs() == ["plan-001", "plan-002"]
+    (whole, best_whole), (added, best_added) = folder.state(1), folder.state(2)
+    assert whole == added
+    # The best may have been saved before there was a third phase, which its facts say; its weights are the same.
+    assert best_whole[2] == best_added[2]
+    warned = [event["text"] for event in folder.events(2) if event["event"] == "warned"]
+    assert any(text.startswith("learner.curriculum") for text in warned)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (phases(0.9, 0.4, 0.1), "learner.curriculum: "),
+        (phases(0.9, 0.5, 0.1, epochs=4), "its phases last 3 epochs, run.epochs is 4; make them equal"),
+        (phases(0.9), "has learned more documents than run.documents and run.epochs allow now"),
+    ],
+)
+def test_phases_that_were_learned_are_fixed(folder: Folder, changed: tuple[str, ...], said: str) -> None:
+    folder.train(*phases(0.9, 0.5))
+
+    refused = folder.start("--resume", *changed)
+
+    assert refused.wait() == 2
+    assert said in refused.said
+
+
 def test_epochs_that_are_added_to_a_run_that_had_enough_change_nothing(folder: Folder) -> None:
     folder.train(*EARLY)
     before = folder.state()

@@ -254,6 +254,23 @@ def test_patience_waits_for_the_last_phase(world: World) -> None:
     learner.close()
 
 
+def test_phases_that_are_added_ask_for_patience_anew(world: World) -> None:
+    phases = tuple(PhaseSection(epochs=1, teacher_forcing=share) for share in (0.9, 0.5))
+    impatient = section(patience=1, min_delta=9.0, curriculum=phases)
+    first = replace(world, section=impatient).learned()
+    assert first.enough
+    first.close()
+    longer = replace(impatient, curriculum=(*phases, PhaseSection(epochs=2, teacher_forcing=0.1)))
+
+    again = replace(world, section=longer, run=replace(RUN, epochs=4)).learner()
+    again.restore(world.folder)
+
+    assert not again.enough
+    again.evaluate(Position(3, 0))
+    assert again.enough
+    again.close()
+
+
 def test_evaluations_come_as_often_as_asked_and_never_without_held_out_text(world: World) -> None:
     rare = replace(world, section=section(evaluate_every=3), run=replace(RUN, epochs=7)).learner()
     whole = world.within("whole", section=section(split=SplitSection(train=1.0, valid=0.0, test=0.0))).learner()

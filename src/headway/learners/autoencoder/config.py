@@ -12,7 +12,7 @@ from headway.data.vectors.lookup import Policy
 from headway.learners.gradient.config import CheckpointSection, OptimizerSection, ScheduleSection, Share
 from headway.learners.gradient.schedules import check
 from headway.plan.plan import Parallel, RunSection
-from headway.plan.section import CAREFUL, FREE
+from headway.plan.section import CAREFUL, FREE, GROWING
 
 RANDOM = "random"
 
@@ -178,8 +178,8 @@ class Section:
     checkpoints: Annotated[CheckpointSection, FREE] = field(default_factory=CheckpointSection)
     teacher_forcing: Share = 0.5
     """Share of the decoder's inputs that are the true previous word, where there is no curriculum."""
-    curriculum: tuple[PhaseSection, ...] = ()
-    """Phases, one after the other."""
+    curriculum: Annotated[tuple[PhaseSection, ...], GROWING] = ()
+    """Phases, one after the other; more may be added at the end when a run continues."""
     evaluate_every: Annotated[int, Ge(0)] = 1
     """Epochs from one evaluation to the next; the last epoch always has one. 0: none at all."""
     patience: Annotated[Annotated[int, Ge(1)] | None, CAREFUL] = 10
