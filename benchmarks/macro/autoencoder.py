@@ -70,7 +70,7 @@ class Ours:
                 "optimizer": {"kind": "adam", "learning_rate": self.rate, "precision": self.precision},
                 "teacher_forcing": self.forcing,
                 "most_rows": self.rows,
-                "evaluate_every": self.epochs if self.evaluated else self.epochs + 1,
+                "evaluate_every": self.epochs if self.evaluated else 0,
                 "checkpoints": {"mode": self.mode},
                 "threads": self.threads,
                 "device": "cpu",

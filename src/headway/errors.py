@@ -5,6 +5,7 @@ HeadwayError        exit code 2 and a message: what, where, what to do
  ├─ DataError       a source or a Dataset cannot be read
  │   └─ TokenizerError
  ├─ RunError        a run cannot start, continue or save
+ │   └─ Diverged    learning went wrong, and would again in the same way
  └─ MemoryDamage    a file of a pattern memory is not what its manifest says
 
 Anything else that escapes is a bug of ours: traceback, exit code 1.
@@ -35,6 +36,10 @@ class TokenizerError(DataError):
 
 class RunError(HeadwayError):
     """A run cannot start, continue or save."""
+
+
+class Diverged(RunError):
+    """Learning went wrong, and the same command would go wrong at the same step again."""
 
 
 class MemoryDamage(HeadwayError):

@@ -16,6 +16,7 @@ import pytest
 import torch
 from made_children import Folder
 
+import torture_autoencoder
 from headway.cli.main import main
 from headway.learners.autoencoder import training
 from headway.learners.gradient.shelf import Shelf
@@ -77,6 +78,18 @@ def test_killed_ten_times_it_ends_in_the_bytes_of_an_undisturbed_run(folder: Fol
     # Whatever the luck of the kills: most hit, and some sessions went on from what one before them had saved.
     assert kills >= 5
     assert any(event["event"] == "resumed" for event in folder.events())
+
+
+def test_killed_in_a_process_of_its_own_it_ends_in_the_same_bytes_and_leaves_none_behind(tmp_path: Path) -> None:
+    """Forked children share what this process drew when it began; those of a shell do not."""
+    torture_autoencoder.write_texts(tmp_path, poems=40)
+
+    # This seed aims at a checkpoint half written.
+    tally = torture_autoencoder.Torture(tmp_path, seed=48, epochs=3, hidden=32).run(1)
+
+    # The bytes are compared in there; what follows says that the kill was worth it, whatever its luck.
+    assert (tally.kills, tally.left) == (1, 0)
+    assert tally.saves > 0
 
 
 def test_interrupted_during_a_save_it_keeps_it_and_goes_on(folder: Folder, undisturbed: Folder) -> None:

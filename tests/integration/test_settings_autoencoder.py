@@ -46,7 +46,7 @@ def set_to(path: str, one: Any, two: Any, *beside: str, seen: Callable[[Ran], An
 def rate_of(kind: str, path: str, one: Any, two: Any, *beside: str) -> Effect:
     """A setting of a schedule, seen in the rates of six epochs."""
     # Two steps an epoch, and evaluations only where a schedule listens to them.
-    every = 1 if kind == "plateau" else 99
+    every = int(kind == "plateau")
     few = ("run.epochs=6", "run.batch_tokens=512", f"learner.evaluate_every={every}")
     beside = (f"learner.schedule.kind={kind}", *few, *(f"learner.schedule.{each}" for each in beside))
     values = tuple(f"learner.schedule.{path}={json.dumps(value)}" for value in (one, two))
@@ -130,6 +130,8 @@ EFFECTS: dict[str, Effect] = {
     "noise.amount": set_to("noise.amount", 0.1, 0.5, "noise.kind=words"),
     "noise.from_amount": set_to("noise.from_amount", 0.0, 0.5, "noise.kind=words"),
     "noise.ramp": set_to("noise.ramp", 1, 9, "noise.kind=words", "noise.from_amount=0.5", "run.epochs=2"),
+    "noise.begins": set_to("noise.begins", 0, 1, "noise.kind=words", "run.epochs=2"),
+    "noise.neighbours": set_to("noise.neighbours", 1, 5, "noise.kind=synonym", "noise.amount=0.5"),
     "optimizer.kind": set_to("optimizer.kind", "adamw", "sgd"),
     "optimizer.learning_rate": set_to("optimizer.learning_rate", 0.01, 0.02),
     "optimizer.weight_decay": set_to("optimizer.weight_decay", 0.0, 0.5),
@@ -258,7 +260,7 @@ def test_a_setting_changes_something(train: Train, setting: str) -> None:
         ("model.code_norm", ["none", "layer", "batch"]),
         ("model.attention", ["none", "code", "bypass"]),
         ("loss.kind", ["cosine", "mse", "cosine+mse"]),
-        ("noise.kind", ["none", "gaussian", "dropout", "words", "swap", "mask"]),
+        ("noise.kind", ["none", "gaussian", "dropout", "semantic", "words", "swap", "mask", "synonym"]),
         ("optimizer.kind", ["adam", "adamw", "sgd"]),
         ("window.ends", ["anywhere", "line", "stanza", "sentence"]),
         ("absent", ["random", "mean", "unk", "zero", "drop"]),
@@ -313,6 +315,31 @@ def test_the_device_is_the_one_asked_for(train: Train) -> None:
         assert train("learner.device=cuda").totals["device"].startswith("cuda")
     else:
         assert "torch sees no GPU" in (train("learner.device=cuda").error or "")
+
+
+@pytest.mark.parametrize(
+    ("needs", "said"), [("stop_at=0.5", "stop_at: is a skill"), ("schedule.kind=plateau", "plateau follows")]
+)
+def test_what_needs_evaluations_is_refused_without_them(home: Path, needs: str, said: str) -> None:
+    with pytest.raises(PlanError, match=said):
+        plan_of(home, "learner.evaluate_every=0", f"learner.{needs}")
+
+
+@pytest.mark.parametrize("kind", ["synonym", "semantic"])
+def test_words_that_are_alike_are_asked_of_no_made_up_vectors(home: Path, kind: str) -> None:
+    with pytest.raises(PlanError, match=f"noise.kind: {kind} needs vectors that know which words are alike"):
+        plan_of(home, "learner.vectors=random", f"learner.noise.kind={kind}")
+
+
+@pytest.mark.parametrize("tokenizer", ["words", "gpt2", "bytes"])
+def test_a_tokenizer_without_padding_is_refused_once_whatever_else_is_set(home: Path, tokenizer: str) -> None:
+    with pytest.raises(PlanError) as error:
+        plan_of(home, f"data.tokenizer={tokenizer}", "learner.min_count=2", "learner.noise.kind=mask")
+
+    assert error.value.problems == [
+        f'data.tokenizer: "{tokenizer}" has no signs for padding and unknown words, which an autoencoder needs; '
+        'leave it at "verse"'
+    ]
 
 
 def test_curricula_that_do_not_add_up_are_refused(home: Path) -> None:

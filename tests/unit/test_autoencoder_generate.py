@@ -47,6 +47,17 @@ def test_text_has_no_marks_that_are_no_text(settings: dict[str, Any]) -> None:
     assert len(set(ids)) > 10
 
 
+@pytest.mark.parametrize("settings", MODELS)
+def test_what_was_never_learned_is_never_written(settings: dict[str, Any]) -> None:
+    made, asked = alive(model(**settings)), GenerationSettings(length=60, temperature=50, top_k=None, top_p=1)
+    learned = torch.zeros(WORDS, dtype=torch.bool)
+    learned[[*BANNED, 8, 11, 20]] = True
+
+    ids = [word for seed in range(5) for word in generate(made, _code(made), asked, _generator(seed), learned=learned)]
+
+    assert set(ids) == {8, 11, 20}
+
+
 def test_text_ends_with_the_poem_or_at_its_length() -> None:
     # All words but the end of a poem are far from everything that is written.
     words = -torch.ones(WORDS, DIMENSIONS)

@@ -103,6 +103,14 @@ def test_of_words_that_are_dropped_those_that_are_rare_and_have_a_vector_stay_as
     assert [int(found.read_as[VOCABULARY.index[word]]) for word in WORDS] == [UNK, -1, 6, 7, -1]
 
 
+def test_how_often_an_id_is_learned_is_counted_as_it_is_read(tmp_path: Path) -> None:
+    plain, rare, dropped = made(tmp_path), made(tmp_path, min_count=3), made(tmp_path, absent="drop")
+
+    assert plain.learned.tolist() == COUNTS.tolist()
+    assert rare.learned.tolist() == [0, 1 + 2, 0, 9, 0, 0, 3, 4, 0]
+    assert dropped.learned.tolist() == [0, 0, 0, 9, 1, 0, 3, 4, 0]
+
+
 def test_made_up_vectors_depend_on_the_word_and_the_seed_alone(tmp_path: Path) -> None:
     one, same, other = (lexicon(section(dimensions=5), tmp_path, seed=seed) for seed in (1, 1, 2))
 
@@ -114,16 +122,6 @@ def test_made_up_vectors_depend_on_the_word_and_the_seed_alone(tmp_path: Path) -
     assert one.facts.coverage is None
     assert one.table().made_up
     assert lexicon(section(dimensions=None), tmp_path).matrix.shape[1] == 100
-
-
-def test_without_marks_every_symbol_is_a_word() -> None:
-    plain = Vocabulary(WORDS, "plain")
-
-    found = make_lexicon(section(), plain, counts=COUNTS[: len(WORDS)], read=None, seed=0)
-
-    assert found.known.all()
-    assert found.matrix.any(axis=1).all()
-    assert (found.table().kinds == Kind.SCORED).all()
 
 
 def test_vectors_of_other_dimensions_than_asked_for_are_refused(tmp_path: Path) -> None:
@@ -141,10 +139,11 @@ def test_what_was_saved_is_loaded_as_it_was(tmp_path: Path) -> None:
     assert after is not None
     assert after.vocabulary == before.vocabulary
     assert after.facts == before.facts
-    assert all(np.array_equal(getattr(after, name), getattr(before, name)) for name in ("matrix", "known", "read_as"))
+    arrays = ("matrix", "known", "read_as", "learned")
+    assert all(np.array_equal(getattr(after, name), getattr(before, name)) for name in arrays)
 
 
-@pytest.mark.parametrize("name", ["vectors.npy", "known.npy", "read_as.npy"])
+@pytest.mark.parametrize("name", ["vectors.npy", "known.npy", "read_as.npy", "learned.npy"])
 @pytest.mark.parametrize("damage", ["gone", "changed"])
 def test_a_damaged_file_is_named(tmp_path: Path, name: str, damage: str) -> None:
     made(tmp_path).save(tmp_path / "model")

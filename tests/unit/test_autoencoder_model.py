@@ -133,7 +133,7 @@ def test_as_many_vectors_come_out_as_are_asked_for(settings: dict[str, Any], len
     assert made.free(code.z, length).shape == (2, length, DIMENSIONS)
 
 
-def test_all_that_is_random_depends_on_seed_step_and_part_alone() -> None:
+def test_all_that_is_random_depends_on_seed_step_part_and_rank_alone() -> None:
     made, ids = model(dropout=0.5, layers=2), windows()
 
     def code(*key: int) -> torch.Tensor:
@@ -145,7 +145,9 @@ def test_all_that_is_random_depends_on_seed_step_and_part_alone() -> None:
     made.encode(ids, LENGTHS)
 
     assert torch.equal(code(1, 2), first)
-    assert not any(torch.equal(code(*key), first) for key in ((2, 2), (1, 3), (1, 2, 1)))
+    assert torch.equal(code(1, 2, 0, 0), first)
+    keys = ((2, 2), (1, 3), (1, 2, 1), (1, 2, 0, 1))
+    assert not any(torch.equal(code(*key), first) for key in keys)
 
 
 def test_nothing_is_dropped_in_evaluation() -> None:

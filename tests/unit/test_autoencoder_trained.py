@@ -169,8 +169,19 @@ def test_the_best_and_the_newest_model_are_those_of_their_checkpoints(run: Path)
         assert all(torch.equal(each, known.tensors[f"model/{name}"]) for name, each in state.items())
 
 
+def test_new_text_has_no_word_and_no_mark_that_was_never_learned(run: Path) -> None:
+    model = open_trained(run)
+    wild = GenerationSettings(length=400, temperature=50, top_k=None, top_p=1, length_penalty=1e6)
+
+    words = {word for text in model.generate(seed_text=None, settings=wild, number=3) for word in text.split()}
+
+    # Of emoji and the like there is none in these poems, though the tokenizer has signs for them.
+    assert words <= set(WORDS)
+    assert len(words) > len(WORDS) / 2
+
+
 def test_of_a_run_without_evaluations_the_newest_is_the_best(tmp_path: Path) -> None:
-    folder = trained(tmp_path, "learner.evaluate_every=99")
+    folder = trained(tmp_path, "learner.evaluate_every=0")
 
     assert open_trained(folder).position == open_trained(folder, "latest").position
 

@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 import torch
-from made_learners import WORDS, World, dataset_of, learn, poems, saved, section, weights, write_vectors
+from made_learners import RUN, WORDS, World, dataset_of, learn, poems, saved, section, weights, write_vectors
 
 from headway.errors import RunError
+from headway.learners import registry
 from headway.learners.autoencoder.config import NoiseSection, PhaseSection, SplitSection
+from headway.learners.autoencoder.yardstick import Yardstick
 from headway.learners.gradient import threads
 from headway.learners.gradient.config import ScheduleSection
 from headway.learners.gradient.shelf import Shelf
-from headway.plan.values import Mean, Position
+from headway.plan.values import Mean, Place, Position
 
 # Everything that draws chance or remembers.
 LIVELY: dict[str, Any] = {
@@ -236,14 +238,82 @@ def test_patience_that_is_raised_lets_a_run_learn_on(world: World) -> None:
     patient.close()
 
 
+def test_patience_waits_for_the_last_phase(world: World) -> None:
+    phases = tuple(PhaseSection(epochs=epochs, teacher_forcing=0.5) for epochs in (3, 4))
+    impatient = section(patience=2, min_delta=9.0, curriculum=phases)
+    learner = replace(world, section=impatient, run=replace(RUN, epochs=7)).learner()
+    learner.step(next(world.batches())[0])
+
+    enough: list[bool] = []
+    for epoch in range(1, 6):
+        learner.evaluate(Position(epoch, 0))
+        enough.append(learner.enough)
+
+    # The first is the best, 2 and 3 are of the first phase, 4 and 5 are the two that patience waits for.
+    assert enough == [False, False, False, False, True]
+    learner.close()
+
+
+def test_phases_that_are_added_ask_for_patience_anew(world: World) -> None:
+    phases = tuple(PhaseSection(epochs=1, teacher_forcing=share) for share in (0.9, 0.5))
+    impatient = section(patience=1, min_delta=9.0, curriculum=phases)
+    first = replace(world, section=impatient).learned()
+    assert first.enough
+    first.close()
+    longer = replace(impatient, curriculum=(*phases, PhaseSection(epochs=2, teacher_forcing=0.1)))
+
+    again = replace(world, section=longer, run=replace(RUN, epochs=4)).learner()
+    again.restore(world.folder)
+
+    assert not again.enough
+    again.evaluate(Position(3, 0))
+    assert again.enough
+    again.close()
+
+
 def test_evaluations_come_as_often_as_asked_and_never_without_held_out_text(world: World) -> None:
-    rare = replace(world, section=section(evaluate_every=3)).learner()
+    rare = replace(world, section=section(evaluate_every=3), run=replace(RUN, epochs=7)).learner()
     whole = world.within("whole", section=section(split=SplitSection(train=1.0, valid=0.0, test=0.0))).learner()
 
-    assert [rare.evaluate(Position(epoch, 0)) is not None for epoch in (1, 2, 3, 6)] == [False, False, True, True]
+    # The last epoch has one, however it falls.
+    evaluated = [epoch for epoch in range(1, 8) if rare.evaluate(Position(epoch, 0)) is not None]
+    assert evaluated == [3, 6, 7]
     assert whole.evaluate(Position(1, 0)) is None
     rare.close()
     whole.close()
+
+
+@pytest.mark.parametrize("encoder", ["lstm", "pca"])
+def test_without_evaluations_nothing_is_made_for_them(
+    world: World, monkeypatch: pytest.MonkeyPatch, encoder: str
+) -> None:
+    monkeypatch.setattr(Yardstick, "of", lambda *_: pytest.fail("held-out windows were measured"))
+    silent = replace(world, section=section(evaluate_every=0, model={"encoder": encoder}))
+
+    learner = silent.learned()
+
+    assert learner.evaluate(Position(RUN.epochs, 0)) is None
+    assert "evaluation" not in learner.totals()
+    learner.close()
+
+
+def test_ranks_begin_alike_and_draw_apart(world: World) -> None:
+    lively = replace(world, section=section(**LIVELY))
+
+    def after_a_step(place: Place) -> dict[str, torch.Tensor]:
+        learner = registry.make(replace(lively.setup, place=place))
+        assert all(torch.equal(one, two) for one, two in zip(learner._model.parameters(), begun, strict=True))
+        learner.step(next(lively.batches())[0])
+        learner.close()
+        return dict(learner._model.state_dict())
+
+    begun = list(lively.learner()._model.parameters())
+    one, same, other = (after_a_step(Place(rank=rank, world=2)) for rank in (1, 1, 0))
+    alone = after_a_step(Place())
+
+    assert all(torch.equal(one[name], same[name]) for name in one)
+    assert not all(torch.equal(one[name], other[name]) for name in one)
+    assert all(torch.equal(other[name], alone[name]) for name in other)
 
 
 def test_a_trial_of_threads_leaves_nothing_behind(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

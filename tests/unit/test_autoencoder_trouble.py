@@ -54,7 +54,7 @@ def test_gradients_that_are_no_numbers_end_a_run_with_its_position_and_what_is_k
     assert f"up to step {steps + 1} " in str(error.value)
     # Neither a step nor a save was made of what came after the last good one.
     assert kept == Position(0, 1)
-    assert "the checkpoint of epoch 0, batch 1 is kept" in str(error.value)
+    assert "The checkpoint of epoch 0, batch 1 is good and kept" in str(error.value)
     assert all(tensor.isfinite().all() for tensor in weights(bad.folder).values())
 
 
@@ -71,11 +71,34 @@ def test_weights_that_are_no_numbers_are_never_saved(world: World) -> None:
     assert learner.save(bad.folder, last) == after
 
     with pytest.raises(
-        RunError, match=r"after step 3, epoch 0, batch 3, .* the checkpoint of epoch 0, batch 1 is kept"
+        RunError, match=r"after step 3, epoch 0, batch 3, .* The checkpoint of epoch 0, batch 1 is good"
     ):
         learner.settle()
 
     assert saved(bad.folder)[0] == after
+    learner.close()
+
+
+@pytest.mark.parametrize("skips", [1, 3])
+def test_a_skipped_step_leaves_no_trace_but_that_it_is_counted(world: World, skips: int) -> None:
+    plan = section(model={"code_norm": "batch"}, optimizer={"skips": skips + 1})
+    learner = replace(world, section=plan).learner()
+    batches = world.batches()
+    learner.step(next(batches)[0])
+    before = {name: tensor.clone() for name, tensor in learner._model.state_dict().items()}
+    with torch.no_grad():
+        table, learner._model.unit = learner._model.unit, torch.full_like(learner._model.unit, math.nan)
+
+    for _ in range(skips):
+        learner.step(next(batches)[0])
+
+    after = learner._model.state_dict()
+    assert any("running_mean" in name for name in after)
+    assert all(torch.equal(after[name], before[name]) for name in before)
+    learner._model.unit = table
+    learner.step(next(batches)[0])
+    assert not any(torch.equal(after[name], before[name]) for name in before if "running" in name)
+    assert learner._stepper.has_numbers
     learner.close()
 
 

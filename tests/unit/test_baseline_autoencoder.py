@@ -39,7 +39,7 @@ def lexicon() -> Lexicon:
     matrix[0] = 0
     vocabulary = Vocabulary([f"w{number}" for number in range(WORDS)], "plain")
     facts = Facts(source="made", made_up=False, found={}, rare=0)
-    return Lexicon(vocabulary, matrix, np.ones(WORDS, bool), np.arange(WORDS), facts)
+    return Lexicon(vocabulary, matrix, np.ones(WORDS, bool), np.arange(WORDS), np.ones(WORDS, np.int64), facts)
 
 
 def material(folder: Path) -> Path:

@@ -31,7 +31,8 @@ TOTALS = {
 def plan(*, epochs: int = 30, encoder: str = "lstm", **learner: Any) -> dict[str, Any]:
     model = {"encoder": encoder, "code": 64, "attention": "none"}
     split = {"train": 0.8, "valid": 0.15, "test": 0.05}
-    usual = {"kind": "autoencoder", "model": model, "split": split, "window": {"size": 50}, "stop_at": None}
+    usual = {"kind": "autoencoder", "model": model, "split": split, "window": {"size": 50}}
+    usual |= {"evaluate_every": 1, "stop_at": None}
     return {"learner": usual | learner, "run": {"epochs": epochs}}
 
 
@@ -142,6 +143,13 @@ def test_evaluations_that_a_crash_undid_do_not_count(tmp_path: Path) -> None:
     run = made(tmp_path, [evaluated(1, 0.01), evaluated(2, 0.9), *again, finished(2)], epochs=2)
 
     assert said(run)["skill"].startswith("0.0200 over")
+
+
+def test_where_evaluation_is_off_no_skill_is_claimed(tmp_path: Path) -> None:
+    run = made(tmp_path, [finished(2)], epochs=2, evaluate_every=0)
+
+    assert said(run)["skill"] == "not measured: learner.evaluate_every = 0"
+    assert not any("curves" in command for command in commands("x-001", run))
 
 
 def test_where_nothing_is_held_out_no_skill_is_claimed(tmp_path: Path) -> None:

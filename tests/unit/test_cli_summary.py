@@ -141,6 +141,7 @@ def test_the_summary_of_an_autoencoder_says_what_it_has_come_to(tmp_path: Path) 
         "split": {"valid": 0.2},
         "window": {"size": 50},
         "stop_at": None,
+        "evaluate_every": 1,
     }
     (tmp_path / "plan.resolved.json").write_text(json.dumps({"learner": plan, "run": {"epochs": 2}}))
     metrics = {"skill": 0.012, "constant": 0.634, "linear_skill": 0.163, "since_best": 0}

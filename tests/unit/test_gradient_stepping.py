@@ -162,8 +162,8 @@ def test_too_many_in_a_row_stop_the_run_and_fewer_do_not() -> None:
         health.check(**WHERE)
     text = str(found.value)
     assert "3 gradients in a row were not finite, up to step 1,234 (epoch 2, batch 7)" in text
-    assert "the checkpoint of epoch 2, batch 0 is kept" in text
-    with pytest.raises(RunError, match="there is no checkpoint yet"):
+    assert "The checkpoint of epoch 2, batch 0 is good and kept" in text
+    with pytest.raises(RunError, match="There is no checkpoint yet"):
         health.check(step=1, position=Position(0, 1), kept=None)
 
 

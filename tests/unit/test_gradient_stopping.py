@@ -28,6 +28,24 @@ def test_patience_counts_evaluations_since_the_best() -> None:
     assert not judged(*range(99, 0, -1)).enough
 
 
+def test_evaluations_that_do_not_count_try_nobodys_patience() -> None:
+    rule = Rule(patience=2, min_delta=0, stop_at=None)
+    early = Judgement().after(3.0, rule, counts=False).after(2.0, rule, counts=False).after(1.0, rule, counts=False)
+
+    assert (early.since, early.enough) == (2, False)
+    assert not early.after(1.0, rule).enough
+    assert early.after(1.0, rule).after(1.0, rule).enough
+    assert Judgement().after(3.0, Rule(patience=2, min_delta=0, stop_at=2.0), counts=False).enough
+
+
+def test_patience_may_begin_anew_under_another_rule() -> None:
+    tired = judged(3.0, 2.0, 1.0, patience=2)
+
+    again = tired.under(Rule(patience=2, min_delta=0, stop_at=None, begins=5), anew=True)
+
+    assert (again.enough, again.best, again.since, again.waited) == (False, 3.0, 2, 0)
+
+
 def test_a_figure_that_is_enough_ends_it() -> None:
     assert not judged(0.4, stop_at=0.5).enough
     assert judged(0.5, stop_at=0.5).enough

@@ -11,7 +11,7 @@ from headway.errors import PlanError
 from headway.plan.fingerprint import check_resume, differences, fingerprint, resolved
 from headway.plan.load import Kinds, plan_from
 from headway.plan.plan import Plan
-from headway.plan.section import CAREFUL, FREE, Strings
+from headway.plan.section import CAREFUL, FREE, GROWING, Strings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +38,7 @@ class Counter:
 class Echo:
     kind: Literal["echo"]
     loud: bool = False
+    steps: Annotated[tuple[int, ...], GROWING] = ()
 
 
 KINDS = Kinds(data=Data, learners={"counter": Counter, "echo": Echo})
@@ -89,6 +90,24 @@ def test_a_fixed_setting_changes_the_fingerprint(change: dict[str, Any]) -> None
 
 def test_a_fingerprint_is_the_same_on_every_machine() -> None:
     assert fingerprint(made()) == "1dbe0cf274e0efca5d56cd82f00c341c"
+
+
+def stepping(*steps: int) -> Plan:
+    return made(learner={"kind": "echo", "steps": list(steps)})
+
+
+@pytest.mark.parametrize(("before", "after"), [((1, 2), (1, 2, 3)), ((1,), (1, 5, 6)), ((1, 2, 3), (1, 2))])
+def test_a_growing_list_may_change_at_its_end_with_a_warning(before: tuple[int], after: tuple[int]) -> None:
+    found = check_resume(resolved(stepping(*before)), resolved(stepping(*after)), KINDS)
+
+    assert [difference.path for difference in found] == ["learner.steps"]
+    assert fingerprint(stepping(*before)) == fingerprint(stepping(*after))
+
+
+@pytest.mark.parametrize(("before", "after"), [((1, 2), (1, 3, 3)), ((1,), (2, 1)), ((), (1,)), ((1,), ())])
+def test_what_a_growing_list_has_begun_with_is_fixed(before: tuple[int], after: tuple[int]) -> None:
+    with pytest.raises(PlanError, match=r"learner\.steps: "):
+        check_resume(resolved(stepping(*before)), resolved(stepping(*after)), KINDS)
 
 
 def test_equal_plans_have_no_differences() -> None:

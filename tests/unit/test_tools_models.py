@@ -132,7 +132,7 @@ def test_a_mask_that_is_not_padding_on_the_right_is_refused(mask: list[list[int]
         lengths_of(_windows(), torch.tensor(mask))
 
 
-@pytest.mark.parametrize("kind", list(NoiseType))
+@pytest.mark.parametrize("kind", [kind for kind in NoiseType if kind is not NoiseType.SEMANTIC_EMBEDDING])
 def test_denoising_is_said_as_a_plan_says_it(kind: NoiseType) -> None:
     section = DenoisingConfig(noise_type=kind).section()
     steady = DenoisingConfig(noise_type=kind, adaptive_noise=False).section()
@@ -142,8 +142,18 @@ def test_denoising_is_said_as_a_plan_says_it(kind: NoiseType) -> None:
     assert (steady.from_amount, steady.amount) == (None, 0.15)
 
 
+def test_semantic_noise_has_a_strength_of_its_own_and_begins_late() -> None:
+    usual = DenoisingConfig(noise_type=NoiseType.SEMANTIC_EMBEDDING).section()
+    given = DenoisingConfig(
+        noise_type=NoiseType.SEMANTIC_EMBEDDING, embedding_noise_std=0.3, late_training_epochs=5
+    ).section()
+
+    assert (usual.kind, usual.amount, usual.begins, usual.from_amount) == ("semantic", 0.1, 80, None)
+    assert (given.amount, given.begins) == (0.3, 5)
+
+
 def test_amounts_of_noise_that_cannot_be_are_refused() -> None:
     with pytest.raises(PlanError) as error:
-        DenoisingConfig(noise_strength=2, initial_noise=-1, warmup_epochs=-1).section()
+        DenoisingConfig(noise_strength=2, initial_noise=-1, warmup_epochs=-1, late_training_epochs=-1).section()
 
-    assert len(error.value.problems) == 3
+    assert len(error.value.problems) == 4

@@ -66,7 +66,7 @@ def events(folder: Path) -> list[dict[str, Any]]:
     path = folder / RECORD
     found = list(read_record(path)) if path.is_file() else []
     if not any(event["event"] == "evaluated" for event in found):
-        raise RunError(f"{folder} was not evaluated yet, so there is nothing to draw; an evaluation ends each epoch")
+        raise RunError(f"{folder} was not evaluated yet, so there is nothing to draw; see learner.evaluate_every")
     return found
 
 
@@ -100,7 +100,7 @@ def commands(run: str, folder: Path) -> list[str]:
     return [
         *([f"headway autoencoder evaluate {run}"] if held else []),
         *([f"headway autoencoder generate {run}"] if writes else [f'headway autoencoder rebuild {run} --text "..."']),
-        *([f"headway autoencoder curves {run} --output curves.svg"] if held else []),
+        *([f"headway autoencoder curves {run} --output curves.svg"] if held and learner["evaluate_every"] else []),
     ]
 
 
@@ -161,8 +161,7 @@ def _skill(learner: Mapping[str, Any], evaluations: Evaluations) -> str:
     best = evaluations.best
     skill, constant = evaluations.at(best, "skill"), evaluations.at(best, "constant")
     if skill is None or constant is None:
-        nothing = "nothing is held out (learner.split.valid = 0)"
-        return f"not measured: {nothing if not learner['split']['valid'] else 'no epoch was evaluated yet'}"
+        return f"not measured: {_unmeasured(learner)}"
     said = f"{skill:.4f} over a constant ({constant:.4f})"
     line = evaluations.at(best, "linear_skill")
     if learner["model"]["encoder"] == "pca" or line is None:
@@ -171,6 +170,12 @@ def _skill(learner: Mapping[str, Any], evaluations: Evaluations) -> str:
     if skill <= 0:
         judged = f"{judged}, and so is a constant" if line > 0 else "neither is better than a constant"
     return f"{said}; PCA of {learner['model']['code']} numbers: {line:.4f}: {judged}"
+
+
+def _unmeasured(learner: Mapping[str, Any]) -> str:
+    if not learner["split"]["valid"]:
+        return "nothing is held out (learner.split.valid = 0)"
+    return "no epoch was evaluated yet" if learner["evaluate_every"] else "learner.evaluate_every = 0"
 
 
 def _last(evaluations: Evaluations) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from headway.errors import PlanError
 from headway.plan.plan import Kinds, Plan, plan_settings
-from headway.plan.section import CAREFUL, FIXED, Change, Setting, settings
+from headway.plan.section import CAREFUL, FIXED, GROWING, Change, Setting, settings
 
 DECIDED = "decided"
 """Where a resolved plan keeps what its run decided for itself, each with its reason; no part of the plan."""
@@ -74,7 +74,15 @@ def _differences(
         if setting and setting.section and isinstance(before, Mapping) and isinstance(after, Mapping):
             yield from _differences(before, after, settings(setting.section), prefix=f"{prefix}{name}.")
         elif before != after:
-            yield Difference(prefix + name, before, after, setting.change if setting else FIXED)
+            yield Difference(prefix + name, before, after, _change(setting, before, after))
+
+
+def _change(setting: Setting | None, before: Any, after: Any) -> Change:
+    """What a difference means; of a growing list, whether one is the other and more."""
+    if setting is None or setting.change != GROWING:
+        return setting.change if setting else FIXED
+    common = min(len(before), len(after))
+    return CAREFUL if common and before[:common] == after[:common] else FIXED
 
 
 def _value(values: Mapping[str, Any], name: str, setting: Setting | None) -> Any:
@@ -89,6 +97,9 @@ def _fixed(values: Mapping[str, Any], keys: Mapping[str, Setting], *, prefix: st
             yield from _fixed(value, settings(setting.section), prefix=f"{prefix}{name}.")
         elif setting.change == FIXED:
             yield prefix + name, value
+        elif setting.change == GROWING:
+            # All that the lists of one run are sure to have in common.
+            yield prefix + name, value[:1]
 
 
 def _settings_of(plan: Plan) -> dict[str, Setting]:

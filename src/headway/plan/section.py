@@ -21,13 +21,17 @@ from annotated_types import Ge, MinLen
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a resumed run may do with a field: change it freely, with a warning (careful), or not at all (fixed)."""
+    """What a resumed run may do with a field: change it freely, with a warning (careful), or not at all (fixed).
 
-    kind: Literal["free", "careful", "fixed"]
+    A list that is growing may get more items at its end, or lose some there, with a warning: what was begun stays.
+    """
+
+    kind: Literal["free", "careful", "growing", "fixed"]
 
 
 FREE = Change("free")
 CAREFUL = Change("careful")
+GROWING = Change("growing")
 FIXED = Change("fixed")
 
 _BYTES = {"": Decimal(1), "b": Decimal(1)} | {

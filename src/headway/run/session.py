@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from headway.data.dataset import Dataset
 from headway.durable import write_errors
-from headway.errors import HeadwayError, RunError
+from headway.errors import Diverged, HeadwayError, RunError
 from headway.feed.feed import Feed
 from headway.feed.prefetch import Ahead
 from headway.learners import registry
@@ -175,6 +175,8 @@ class _Scene:
             if self._run.position is None or self._run.untouched:
                 # Nothing was begun, and the same command would be refused again.
                 raise
+            if isinstance(cause, Diverged):
+                raise Diverged(f"{cause}\n{self._safe()}") from cause
             raise RunError(f"{cause}\n{self._kept()}") from cause
         except HeadwayError as cause:
             self._end(str(cause))
@@ -197,11 +199,11 @@ class _Scene:
             return "nothing was learned yet; the same command begins again"
         if self._run.position is None:
             return f"nothing that was saved before in {self._run.folder} is lost; the same command continues the run"
-        done = self._feed.done(self._run.position)
-        return (
-            f"saved and safe: {done.documents:,} of {self._feed.total_documents:,} documents in {self._run.folder}; "
-            "the same command continues from there"
-        )
+        return f"{self._safe()}; the same command continues from there"
+
+    def _safe(self) -> str:
+        done = self._feed.done(self._position())
+        return f"saved and safe: {done.documents:,} of {self._feed.total_documents:,} documents in {self._run.folder}"
 
     def _position(self) -> Position:
         return self._run.position or Position.START

@@ -262,6 +262,8 @@ class NoiseType(Enum):
     WORD_DROPOUT = "word_dropout"
     SWAP = "swap"
     MASK = "mask"
+    SYNONYM = "synonym"
+    SEMANTIC_EMBEDDING = "semantic_embedding"
 
 
 @dataclass(frozen=True)
@@ -274,19 +276,28 @@ class DenoisingConfig:
     initial_noise: float = 0.05
     final_noise: float = 0.20
     warmup_epochs: int = 10
+    embedding_noise_std: float = 0.1
+    """Of SEMANTIC_EMBEDDING, whose strength it is."""
+    late_training_epochs: int = 80
+    """Epochs before SEMANTIC_EMBEDDING begins."""
 
     def section(self) -> NoiseSection:
         """The same as a plan says it; a PlanError with every value that cannot be."""
-        amounts = ("noise_strength", "initial_noise", "final_noise")
+        amounts = ("noise_strength", "initial_noise", "final_noise", "embedding_noise_std")
         problems = [
             f"{name}: should be 0 to 1, not {getattr(self, name)}"
             for name in amounts
             if not 0 <= getattr(self, name) <= 1
         ]
-        if self.warmup_epochs < 0:
-            problems.append(f"warmup_epochs: should be 0 or more, not {self.warmup_epochs}")
+        problems += [
+            f"{name}: should be 0 or more, not {getattr(self, name)}"
+            for name in ("warmup_epochs", "late_training_epochs")
+            if getattr(self, name) < 0
+        ]
         if problems:
             raise PlanError("DenoisingConfig", problems)
+        if self.noise_type is NoiseType.SEMANTIC_EMBEDDING:
+            return NoiseSection(kind="semantic", amount=self.embedding_noise_std, begins=self.late_training_epochs)
         kind = "words" if self.noise_type is NoiseType.WORD_DROPOUT else self.noise_type.value
         if not self.adaptive_noise:
             return NoiseSection(kind=kind, amount=self.noise_strength)

@@ -96,6 +96,7 @@ class TrainingConfig:
     scheduler: str = "constant"
     scheduler_params: Mapping[str, Any] = field(default_factory=dict[str, Any])
     early_stopping_patience: int | None = 10
+    """Evaluations of the last phase without a better one after which it ends; None: never."""
     min_delta: float = 1e-5
     stop_at: float | None = None
     """The skill at which learning ends."""

@@ -12,7 +12,7 @@ from headway.data.vectors.lookup import Policy
 from headway.learners.gradient.config import CheckpointSection, OptimizerSection, ScheduleSection, Share
 from headway.learners.gradient.schedules import check
 from headway.plan.plan import Parallel, RunSection
-from headway.plan.section import CAREFUL, FREE
+from headway.plan.section import CAREFUL, FREE, GROWING
 
 RANDOM = "random"
 
@@ -113,14 +113,19 @@ class LossSection:
 class NoiseSection:
     """What is done to the input, never to the target, while training."""
 
-    kind: Literal["none", "gaussian", "dropout", "words", "swap", "mask"] = "none"
-    """Noise on the numbers (gaussian, dropout), or on the words (dropped, swapped, masked)."""
+    kind: Literal["none", "gaussian", "dropout", "semantic", "words", "swap", "mask", "synonym"] = "none"
+    """Noise on the numbers (gaussian, dropout, semantic: a gaussian in the directions of the nearest words), or on the
+    words (dropped, swapped, masked, changed for one of the nearest)."""
     amount: Annotated[float, Ge(0), Le(1)] = 0.15
-    """Standard deviation of the gaussian, share of all others."""
+    """Standard deviation of the gaussian and of semantic, share of all others."""
     from_amount: Annotated[float, Ge(0), Le(1)] | None = None
     """Where the amount starts when it grows; absent: at `amount`."""
     ramp: Annotated[int, Ge(0)] = 10
     """Epochs over which it grows from `from_amount`."""
+    begins: Annotated[int, Ge(0)] = 0
+    """Epochs without any before it begins."""
+    neighbours: Annotated[int, Ge(1), Le(100)] = 5
+    """How many words count as the nearest of one, by the cosine of their vectors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,12 +178,12 @@ class Section:
     checkpoints: Annotated[CheckpointSection, FREE] = field(default_factory=CheckpointSection)
     teacher_forcing: Share = 0.5
     """Share of the decoder's inputs that are the true previous word, where there is no curriculum."""
-    curriculum: tuple[PhaseSection, ...] = ()
-    """Phases, one after the other."""
-    evaluate_every: Annotated[int, Ge(1)] = 1
-    """Epochs from one evaluation to the next."""
+    curriculum: Annotated[tuple[PhaseSection, ...], GROWING] = ()
+    """Phases, one after the other; more may be added at the end when a run continues."""
+    evaluate_every: Annotated[int, Ge(0)] = 1
+    """Epochs from one evaluation to the next; the last epoch always has one. 0: none at all."""
     patience: Annotated[Annotated[int, Ge(1)] | None, CAREFUL] = 10
-    """Evaluations without a better one after which learning ends; absent: never."""
+    """Evaluations without a better one after which learning ends; of a curriculum, the last phase's. Absent: never."""
     min_delta: Annotated[float, Ge(0), CAREFUL] = 1e-5
     """How much better is better."""
     stop_at: Annotated[float | None, CAREFUL] = None
@@ -209,6 +214,13 @@ class Section:
             and model.token_head != "none",
             "model.bidirectional: a transformer reads in both directions anyway": model.bidirectional
             and model.encoder == "transformer",
+            f"noise.kind: {self.noise.kind} needs vectors that know which words are alike, which made-up ones do not": (
+                self.noise.kind in ("synonym", "semantic") and self.vectors == RANDOM
+            ),
+            "stop_at: is a skill, and evaluate_every = 0 measures none": self.stop_at is not None
+            and not self.evaluate_every,
+            "schedule.kind: plateau follows evaluations, and evaluate_every = 0 makes none": not self.evaluate_every
+            and self.schedule.kind == "plateau",
             "optimizer.precision: fp16 needs a GPU; set bf16 or fp32": self.optimizer.precision == "fp16"
             and self.device == "cpu",
         }
@@ -232,11 +244,8 @@ class Section:
             "run.documents: an autoencoder learns whole epochs; set run.epochs or data.documents": run.documents
             is not None,
             'data.split: windows are cut of whole documents; leave it at "whole"': data.split != "whole",
-            'learner.min_count: needs data.tokenizer = "verse", the one with a sign for unknown words': self.min_count
-            > 1
-            and data.tokenizer != "verse",
-            f'learner.noise.kind: {self.noise.kind} needs data.tokenizer = "verse", the one with signs for unknown and '
-            "masked words": self.noise.kind in ("words", "swap", "mask") and data.tokenizer != "verse",
+            f'data.tokenizer: "{data.tokenizer}" has no signs for padding and unknown words, which an autoencoder '
+            'needs; leave it at "verse"': data.tokenizer != "verse",
         }
         found = [problem for problem, broken in rules.items() if broken]
         rates = check(self.schedule, base=self.optimizer.learning_rate, epochs=run.epochs)

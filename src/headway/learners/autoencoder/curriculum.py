@@ -32,6 +32,11 @@ def demand(section: Section, epoch: int) -> Demand:
     return Demand(epoch=epoch, phase=number, teacher_forcing=forcing, rate=phase.rate, longest=phase.longest)
 
 
+def last_phase(section: Section) -> int:
+    """The epoch, counted from 0, in which the last phase begins; 0 without a curriculum."""
+    return sum(phase.epochs for phase in section.curriculum[:-1])
+
+
 def _phase(phases: Sequence[PhaseSection], epoch: int) -> tuple[int, int]:
     """The phase of an epoch and how many of its epochs are over."""
     for number, phase in enumerate(phases):

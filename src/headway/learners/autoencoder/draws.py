@@ -1,4 +1,4 @@
-"""Random numbers of one step: decided by seed, step and part alone, whatever was drawn anywhere before."""
+"""Random numbers of one step: decided by seed, step, part and rank alone, whatever was drawn anywhere before."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class Draws:
     """What everything random in a model draws from; torch's own generators are never touched."""
 
     def __init__(self) -> None:
-        self._key = _key(0, 0, 0)
+        self._key = _key(0, 0, 0, 0)
         self._generators: dict[torch.device, torch.Generator] = {}
         self._silent = False
 
-    def reseed(self, seed: int, step: int, part: int = 0) -> None:
+    def reseed(self, seed: int, step: int, part: int = 0, rank: int = 0) -> None:
         """Start over: what is drawn from now on depends on these numbers alone."""
-        self._key = _key(seed, step, part)
+        self._key = _key(seed, step, part, rank)
         for generator in self._generators.values():
             generator.manual_seed(self._key)
 
@@ -72,6 +72,8 @@ class Dropout(nn.Module):
         return values * self._draws.kept(values, self.share)
 
 
-def _key(seed: int, step: int, part: int) -> int:
+def _key(seed: int, step: int, part: int, rank: int) -> int:
     # Neighbouring steps must not have neighbouring seeds: torch's CPU generator starts alike for those.
-    return int(np.random.SeedSequence([seed, step, part]).generate_state(1, np.uint64)[0])
+    # Ranks learn other windows in the same step, and one alone draws what it would have drawn without any.
+    spawned = (rank,) if rank else ()
+    return int(np.random.SeedSequence([seed, step, part], spawn_key=spawned).generate_state(1, np.uint64)[0])

@@ -45,9 +45,17 @@ class Codes:
 
 
 @torch.no_grad()
-def generate(model: Autoencoder, z: Tensor, settings: GenerationSettings, generator: torch.Generator) -> list[int]:
+def generate(
+    model: Autoencoder,
+    z: Tensor,
+    settings: GenerationSettings,
+    generator: torch.Generator,
+    *,
+    learned: Tensor | None = None,
+) -> list[int]:
     """Ids of new text for one code [1, Z], up to the poem's end or `length`; same generator, same text.
 
+    `learned` says of each id whether it was ever learned: no other is written; absent: all were.
     A RunError where the decoder needs more than a code, or no word can be chosen.
     """
     if not model.is_bottleneck:
@@ -55,15 +63,14 @@ def generate(model: Autoencoder, z: Tensor, settings: GenerationSettings, genera
     was_training = model.training
     model.eval()
     try:
-        return _write(model, z, settings, generator)
+        return _write(_writer(model, z, settings.length), _Choice(model, settings, generator, learned), settings.length)
     finally:
         model.train(was_training)
 
 
-def _write(model: Autoencoder, z: Tensor, settings: GenerationSettings, generator: torch.Generator) -> list[int]:
-    writer, choice = _writer(model, z, settings.length), _Choice(model, settings, generator)
+def _write(writer: _Steps | _Rows, choice: _Choice, length: int) -> list[int]:
     ids: list[int] = []
-    while len(ids) < settings.length:
+    while len(ids) < length:
         word = choice.next(writer.write(ids), ids)
         if word == POEM_END:
             break
@@ -109,15 +116,19 @@ def _writer(model: Autoencoder, z: Tensor, length: int) -> _Steps | _Rows:
 class _Choice:
     """Draws words by their scores."""
 
-    def __init__(self, model: Autoencoder, settings: GenerationSettings, generator: torch.Generator) -> None:
+    def __init__(
+        self, model: Autoencoder, settings: GenerationSettings, generator: torch.Generator, learned: Tensor | None
+    ) -> None:
         self._model = model
         self._settings = settings
         self._generator = generator
         self._allowed = model.unit.any(dim=1) if model.head is None else torch.ones(len(model.unit), dtype=torch.bool)
         self._allowed = self._allowed.cpu().clone()
         self._allowed[list(BANNED)] = False
+        if learned is not None:
+            self._allowed &= learned
         if not self._allowed.any():
-            raise RunError("no word can be chosen: every id is a mark or has no vector")
+            raise RunError("no word can be chosen: every id is a mark, has no vector or was never learned")
 
     def next(self, output: Tensor, ids: list[int]) -> int:
         """The word after these, for a vector [D]."""

@@ -22,7 +22,8 @@ from headway.learners.autoencoder.words import Singles, Table
 
 UNK = 1
 _MADE_UP_DIMENSIONS = 100
-_MATRIX, _KNOWN, _READ_AS, _FACTS = "vectors.npy", "known.npy", "read_as.npy", "lexicon.json"
+_MATRIX, _KNOWN, _READ_AS, _LEARNED = "vectors.npy", "known.npy", "read_as.npy", "learned.npy"
+_FACTS = "lexicon.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +53,8 @@ class Lexicon:
     known: NDArray[np.bool_]
     read_as: Ints
     """Id by id: what the model reads and is asked for; -1: the token is left out."""
+    learned: Ints
+    """Id by id: how many tokens of the learned side are read as it."""
     facts: Facts
 
     def table(self) -> Table:
@@ -63,14 +66,14 @@ class Lexicon:
             source=self.facts.source,
             made_up=self.facts.made_up,
             words=self.vocabulary.symbols,
-            unknown=UNK if self.vocabulary.specials > UNK else None,
+            unknown=UNK,
         )
 
     def save(self, folder: Path) -> None:
         """Put it into a folder; what its last file names is whole."""
         with write_errors(folder, kept="nothing was learned yet"):
             folder.mkdir(parents=True, exist_ok=True)
-            arrays = {_MATRIX: self.matrix, _KNOWN: self.known, _READ_AS: self.read_as}
+            arrays = {_MATRIX: self.matrix, _KNOWN: self.known, _READ_AS: self.read_as, _LEARNED: self.learned}
             for name, array in arrays.items():
                 np.save(folder / name, array, allow_pickle=False)
                 sync_file(folder / name)
@@ -91,14 +94,14 @@ def load_lexicon(folder: Path) -> Lexicon | None:
     value: Any = read_json(folder / _FACTS)
     try:
         vocabulary, facts, checksums = value["vocabulary"], Facts(**value["facts"]), value["checksums"]
-        files = {name: checksums[name] for name in (_MATRIX, _KNOWN, _READ_AS)}
+        files = {name: checksums[name] for name in (_MATRIX, _KNOWN, _READ_AS, _LEARNED)}
     except (KeyError, TypeError) as cause:
         raise RunError(f"{folder / _FACTS} is damaged ({cause}); restore it from a copy") from cause
     for name, known in files.items():
         if not (folder / name).is_file() or checksum(folder / name) != known:
             raise RunError(f"{folder / name} is missing or not as it was written; restore it from a copy")
-    matrix, known, read_as = (np.load(folder / name, allow_pickle=False) for name in files)
-    return Lexicon(Vocabulary.from_json(vocabulary), matrix, known, read_as, facts)
+    arrays = [np.load(folder / name, allow_pickle=False) for name in files]
+    return Lexicon(Vocabulary.from_json(vocabulary), *arrays, facts=facts)
 
 
 def make_lexicon(
@@ -130,7 +133,9 @@ def make_lexicon(
     _give_directions(matrix, words, known, special, seed)
     read_as, rare = _read_as(section, counts, known, special)
     facts = Facts(source=source, made_up=read is None, found=found, rare=rare)
-    return Lexicon(vocabulary, matrix, known, read_as, facts)
+    learned, kept = np.zeros(len(words), np.int64), read_as >= 0
+    np.add.at(learned, read_as[kept], counts[kept])
+    return Lexicon(vocabulary, matrix, known, read_as, learned, facts)
 
 
 def reader(section: Section, *, home: Path, cache: Path) -> Callable[[Conversion], Vectors] | None:
@@ -158,7 +163,7 @@ def _give_directions(matrix: Singles, words: list[str], known: NDArray[np.bool_]
     made = directions(words[:special], matrix.shape[1], seed=seed)
     matrix[:special] = made / np.maximum(np.linalg.norm(made, axis=1, keepdims=True), 1e-12) * length
     # Padding is never looked at.
-    matrix[:1] = 0.0 if special else matrix[:1]
+    matrix[0] = 0.0
 
 
 def _read_as(section: Section, counts: Ints, known: NDArray[np.bool_], special: int) -> tuple[Ints, int]:
@@ -166,7 +171,7 @@ def _read_as(section: Section, counts: Ints, known: NDArray[np.bool_], special: 
     rare = (counts < section.min_count) & (counts > 0) & (ids >= special)
     # A held-out word that is never learned from keeps its vector, unless it would have been too rare as well.
     rare |= (counts == 0) & (ids >= special) & (section.min_count > 1)
-    ids = np.where(rare & (special > UNK), UNK, ids)
+    ids = np.where(rare, UNK, ids)
     if section.absent == "drop":
         ids = np.where(known | (np.arange(len(counts)) < special), ids, -1)
     return ids, int(rare.sum())

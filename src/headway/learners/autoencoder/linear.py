@@ -96,10 +96,11 @@ class LinearLearner:
         """Skill on validation; windows of another epoch would be the same."""
         del position
         self.enough = True
-        if self._ground.yardstick is None:
+        yardstick = self._ground.yardstick if self._section.evaluate_every else None
+        if yardstick is None:
             return None
         codec = codec_of(self._sums, self._section, self._ground.table)
-        self._evaluation = glance(codec, self._ground.yardstick).metrics()
+        self._evaluation = glance(codec, yardstick).metrics()
         return finite(self._evaluation)
 
     def save(self, folder: Path, position: Position) -> Position:

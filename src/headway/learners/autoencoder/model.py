@@ -70,7 +70,7 @@ class Autoencoder(nn.Module):
             ids = noise.on_words(ids, lengths, self.draws)
         vectors = self._readable(F.embedding(ids, self.unit)) if self.vectors is None else self._trained(ids)
         if noise is not None:
-            vectors = noise.on_numbers(vectors, self.draws)
+            vectors = noise.on_numbers(noise.along_meaning(vectors, ids, self.unit, self.draws), self.draws)
         return self.network.read(vectors, lengths)
 
     def encode(self, ids: Tensor, lengths: Tensor, noise: Noise | None = None) -> Tensor:
@@ -95,9 +95,9 @@ class Autoencoder(nn.Module):
         """float[..., V]: the scores of all words; None without a token head."""
         return None if self.head is None else self.head(output, self.unit)
 
-    def reseed(self, seed: int, step: int, part: int = 0) -> None:
+    def reseed(self, seed: int, step: int, part: int = 0, rank: int = 0) -> None:
         """Let everything random in the next pass depend on these numbers alone."""
-        self.draws.reseed(seed, step, part)
+        self.draws.reseed(seed, step, part, rank)
 
     def interpolate(self, first: Tensor, last: Tensor, steps: int = 10) -> Tensor:
         """[steps, Z]: codes on the straight line from one to another."""

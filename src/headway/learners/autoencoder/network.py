@@ -88,9 +88,9 @@ class Network(nn.Module):
         start = self.decoder.start.values.to(vectors.dtype).expand(len(vectors), 1, -1)
         return torch.cat([start, vectors[:, :-1]], dim=1)
 
-    def reseed(self, seed: int, step: int, part: int = 0) -> None:
+    def reseed(self, seed: int, step: int, part: int = 0, rank: int = 0) -> None:
         """Let everything random in the next pass depend on these numbers alone."""
-        self.draws.reseed(seed, step, part)
+        self.draws.reseed(seed, step, part, rank)
 
     def silent(self) -> AbstractContextManager[None]:
         """Within this nothing is dropped."""

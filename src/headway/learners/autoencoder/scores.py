@@ -153,5 +153,5 @@ def _check(outputs: Array) -> None:
     if broken:
         raise RunError(
             f"{broken:,} of {len(outputs):,} outputs are not finite numbers, so nothing can be scored; "
-            "the weights have diverged: continue from an earlier checkpoint with a lower learning rate"
+            "the weights have diverged: train with a lower learning rate"
         )

@@ -88,10 +88,8 @@ class Trained:
         tokenizer = load_tokenizer(self.data.tokenizer, folder=self.folder)
         encoded = tokenizer.encode(list(texts))
         index = self.lexicon.vocabulary.index
-        missing = UNK if self.lexicon.vocabulary.specials > UNK else -1
-        known = np.array([index.get(symbol, missing) for symbol in tokenizer.symbols], np.int64)
-        read_as = np.append(self.lexicon.read_as, -1)
-        ids = read_as[known[encoded.ids]] if len(encoded.ids) else np.zeros(0, np.int64)
+        known = np.array([index.get(symbol, UNK) for symbol in tokenizer.symbols], np.int64)
+        ids = self.lexicon.read_as[known[encoded.ids]] if len(encoded.ids) else np.zeros(0, np.int64)
         found = windows_in(known[encoded.ids], encoded.offsets, self.lexicon.vocabulary.symbols, self.section.window)
         starts = np.zeros(len(found.starts) + 1, np.int64)
         np.cumsum(found.lengths, out=starts[1:])
@@ -153,12 +151,13 @@ class Trained:
         generator = torch.Generator().manual_seed(seed)
         model = self.codec.model
         given = None if seed_text is None else torch.from_numpy(self.encode([seed_text]).codes[:1].copy())
+        learned = torch.from_numpy(self.lexicon.learned > 0)
         drawn = None if given is not None else Drawn(*map(torch.from_numpy, self._spread))
         texts: list[str] = []
         for _ in range(number):
             z = given if drawn is None else drawn.draw(generator)
             assert z is not None
-            texts.append(self.lexicon.vocabulary.decode(generate(model, z, settings, generator)))
+            texts.append(self.lexicon.vocabulary.decode(generate(model, z, settings, generator, learned=learned)))
         return texts
 
     def evaluate(self, which: Side = "valid", *, texts: Sequence[str] | None = None) -> Report:

@@ -15,7 +15,7 @@ from headway.feed.feed import Feed
 from headway.learners.autoencoder.codec import NetworkCodec
 from headway.learners.autoencoder.config import Section
 from headway.learners.autoencoder.corpus import Corpus
-from headway.learners.autoencoder.curriculum import demand
+from headway.learners.autoencoder.curriculum import demand, last_phase
 from headway.learners.autoencoder.evaluate import glance
 from headway.learners.autoencoder.groundwork import MODEL, groundwork
 from headway.learners.autoencoder.layout import layout
@@ -27,6 +27,7 @@ from headway.learners.autoencoder.validation import validation_losses
 from headway.learners.base import Setup
 from headway.learners.gradient import heap
 from headway.learners.gradient.checkpoints import Checkpoints
+from headway.learners.gradient.health import Running, diverged
 from headway.learners.gradient.pace import pace
 from headway.learners.gradient.schedules import schedule
 from headway.learners.gradient.state import State, join, part
@@ -57,7 +58,7 @@ class NetworkLearner:
         self._ground.check()
         self._model = made_model(section, self._ground.lexicon.matrix, seed=setup.run.seed, device=self._device)
         self._model.expect(torch.from_numpy(self._ground.counts()))
-        self._lesson = Lesson(section, self._ground, self._model, seed=setup.run.seed)
+        self._lesson = Lesson(section, self._ground, self._model, seed=setup.run.seed, rank=setup.place.rank)
         self._stepper = Stepper(section.optimizer, make_optimizer(section.optimizer, self._model.parameters()))
         # Epochs have other batches, but as many: rows are cut into batches in the order of their lengths.
         self._steps = max(1, Feed(layout(section, setup.dataset, setup.run), epochs=1).total_batches)
@@ -67,6 +68,7 @@ class NetworkLearner:
             steps_per_epoch=self._steps,
             epochs=setup.run.epochs,
         )
+        self._epochs = setup.run.epochs
         self._checkpoints = Checkpoints(setup.folder / CHECKPOINTS, section.checkpoints)
         self._saved: Position | None = None
         self._held: Position | None = None
@@ -74,6 +76,7 @@ class NetworkLearner:
         self._judgement = Judgement()
         self._evaluation: dict[str, float] | None = None
         self._step = 0
+        self._running = Running(self._model.network)
         self._prepared = False
         self._threads_before = torch.get_num_threads()
         self._threads: int | None = None
@@ -93,13 +96,13 @@ class NetworkLearner:
         if self._threads is None and len(windows):
             self._threads = self._choose_threads(windows)
         metrics: Metrics = {"sequences": len(windows), "left_out": len(batch.starts) - 1 - len(windows)}
-        learned = False
+        learned, before = False, self._running.copy()
         for found, piece in self._lesson.learn(windows, asked, step=self._step, scale=self._stepper.scale):
             self._sums.add(found, piece)
             learned = True
         if learned:
             rate = self._schedule.rate(self._step) * asked.rate
-            self._stepper.step(rate)
+            self._running.undo(before, unless=self._stepper.step(rate))
             self._prepare()
             metrics |= {
                 "padding": self._sums.padding(),
@@ -111,19 +114,22 @@ class NetworkLearner:
 
     def evaluate(self, position: Position) -> Metrics | None:
         """Skill on validation, free-running; what was best so far is kept apart."""
-        yardstick = self._ground.yardstick
-        if yardstick is None or position.epoch % self._section.evaluate_every:
+        yardstick = self._ground.yardstick if self._is_due(position) else None
+        if yardstick is None:
             return None
         self._check(position)
         self._saved = None
         try:
             self._evaluation = glance(self._codec, yardstick).metrics()
         except RunError as cause:
-            raise RunError(f"the evaluation after step {self._step:,}, {_words(position)}, failed: {cause}") from cause
+            what = f"the evaluation after step {self._step:,}, {_words(position)}, failed: {cause}"
+            raise diverged(what, self._checkpoints.durable) from cause
         skill = self._evaluation.get("skill")
         if skill is not None:
             self._schedule.observe(skill)
-            self._judgement = self._judgement.after(skill, self._rule)
+            # While phases ask for more and more, a skill that stands still says nothing of the phases to come.
+            counts = position.epoch > self._rule.begins
+            self._judgement = self._judgement.after(skill, self._rule, counts=counts)
         if self._judgement.improved:
             self._checkpoints.save(self._state(), kind="best", position=position)
         losses = validation_losses(self._model, self._section.loss, yardstick.ground.corpus)
@@ -200,7 +206,13 @@ class NetworkLearner:
     @property
     def _rule(self) -> Rule:
         section = self._section
-        return Rule(patience=section.patience, min_delta=section.min_delta, stop_at=section.stop_at)
+        begins = last_phase(section)
+        return Rule(patience=section.patience, min_delta=section.min_delta, stop_at=section.stop_at, begins=begins)
+
+    def _is_due(self, position: Position) -> bool:
+        """Every so many epochs, and after the last one: the state a run ends in is always judged, or none ever is."""
+        every = self._section.evaluate_every
+        return every > 0 and (position.epoch % every == 0 or position.epoch == self._epochs)
 
     def _prepare(self) -> None:
         """After the first step, when the optimizer has its moments: so the first save blocks no longer than others."""
@@ -230,12 +242,8 @@ class NetworkLearner:
     def _check_weights(self, position: Position) -> None:
         if self._stepper.has_numbers:
             return
-        kept = self._checkpoints.durable
-        safe = "there is no checkpoint yet" if kept is None else f"the checkpoint of {_words(kept)} is kept"
-        raise RunError(
-            f"after step {self._step:,}, {_words(position)}, the weights are no numbers any more, so they are not "
-            f"saved; {safe}. Lower learner.optimizer.learning_rate, and start a new run with --new"
-        )
+        what = f"after step {self._step:,}, {_words(position)}, the weights are no numbers any more, and are not saved"
+        raise diverged(what, self._checkpoints.durable)
 
     def _save(self, position: Position) -> Position | None:
         self._saved, self._held = position, None
@@ -262,8 +270,8 @@ class NetworkLearner:
         self._schedule.load(facts["schedule"])
         self._evaluation = facts["evaluation"]
         self._step = int(facts["step"])
-        judged = Judgement(**facts["judgement"])
-        self._judgement = judged if Rule(**facts["rule"]) == self._rule else judged.under(self._rule)
+        judged, known, rule = Judgement(**facts["judgement"]), Rule(**facts["rule"]), self._rule
+        self._judgement = judged if known == rule else judged.under(rule, anew=known.begins != rule.begins)
 
     def _choose_threads(self, windows: Corpus) -> int:
         trial = (lambda: self._try(windows)) if self._device.type == "cpu" else None
@@ -271,11 +279,10 @@ class NetworkLearner:
 
     def _try(self, windows: Corpus) -> None:
         """The work of a step without the step: nothing of it stays, neither gradients nor figures of batch norm."""
-        before = {name: each.clone() for name, each in self._model.network.named_buffers()}
+        before = self._running.copy()
         for _ in self._lesson.learn(windows, demand(self._section, 0), step=0, scale=self._stepper.scale):
             continue
-        for name, each in self._model.network.named_buffers():
-            each.copy_(before[name])
+        self._running.undo(before)
         for each in self._model.parameters():
             each.grad = None
 

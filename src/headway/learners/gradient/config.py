@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Le
 
-from headway.plan.section import FREE
+from headway.plan.section import CAREFUL, FREE
 
 Precision = Literal["fp32", "bf16", "fp16"]
 ScheduleKind = Literal["constant", "warmup_cosine", "polynomial", "cyclical", "plateau", "cosine_restarts"]
@@ -60,13 +60,13 @@ class OptimizerSection:
 
     kind: Literal["adam", "adamw", "sgd"] = "adamw"
     """The rule."""
-    learning_rate: Annotated[float, Gt(0)] = 2.5e-4
+    learning_rate: Annotated[float, Gt(0), CAREFUL] = 2.5e-4
     """The rate that schedules start from."""
     weight_decay: Annotated[float, Ge(0)] = 1e-5
     """How far weights are pulled to zero."""
     betas: tuple[Annotated[float, Ge(0), Le(1)], Annotated[float, Ge(0), Le(1)]] = (0.9, 0.999)
     """Memory of the two moments; sgd takes the first as momentum."""
-    clip: Annotated[float, Gt(0)] | None = 1.0
+    clip: Annotated[Annotated[float, Gt(0)] | None, CAREFUL] = 1.0
     """The longest gradient over all parameters; longer ones are shortened to it."""
     clip_percentile: Annotated[float, Gt(0), Le(100)] | None = None
     """Clip at this percentile of the last 200 gradient norms as well, once there are 20."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import get_total_norm
 
-from headway.errors import RunError
+from headway.errors import Diverged
 from headway.learners.gradient.clipping import Clipped
 from headway.learners.gradient.state import State
 from headway.plan.values import Position
@@ -63,18 +63,17 @@ class Health:
         return finite
 
     def check(self, *, step: int, position: Position, kept: Position | None) -> None:
-        """A RunError where too many steps in a row had no finite gradient; `kept` is the last checkpoint.
+        """Diverged where too many steps in a row had no finite gradient; `kept` is the last checkpoint.
 
         Costs nothing on a CPU; on a GPU it waits for the steps before, so ask there now and then.
         """
         worst = int(self._sums[_WORST].item())
         if worst < self._skips:
             return
-        safe = "there is no checkpoint yet" if kept is None else f"the checkpoint of {_words(kept)} is kept"
-        raise RunError(
-            f"{worst} gradients in a row were not finite, up to step {step:,} ({_words(position)}); they were not "
-            f"learned, and {safe}. Lower optimizer.learning_rate, clip harder, or compute in fp32; "
-            f"optimizer.skips allows fewer than {self._skips}"
+        raise diverged(
+            f"{worst} gradients in a row were not finite, up to step {step:,} ({_words(position)}), and were not "
+            f"learned; learner.optimizer.skips allows fewer than {self._skips}",
+            kept,
         )
 
     def in_a_row(self) -> int:
@@ -104,6 +103,41 @@ class Health:
     def load(self, state: State) -> None:
         """Take up what `state` gave."""
         self._sums.copy_(state.tensors["sums"])
+
+
+class Running:
+    """The running figures of a network, which every pass of training moves, with a step or without one."""
+
+    def __init__(self, network: nn.Module) -> None:
+        self._figures = [
+            figure
+            for module in network.modules()
+            if isinstance(module, nn.BatchNorm1d)
+            for figure in module.buffers(recurse=False)
+        ]
+
+    def copy(self) -> list[Tensor]:
+        """The figures as they are now."""
+        return [figure.clone() for figure in self._figures]
+
+    def undo(self, before: Sequence[Tensor], *, unless: Tensor | None = None) -> None:
+        """Have them as they were, unless this holds; decided on the device, which is not waited for."""
+        for figure, old in zip(self._figures, before, strict=True):
+            figure.copy_(old if unless is None else torch.where(unless, figure, old))
+
+
+def diverged(what: str, kept: Position | None) -> Diverged:
+    """What went wrong, which checkpoint is good, and what to change: the same command would only repeat it."""
+    if kept is None:
+        return Diverged(
+            f"{what}. There is no checkpoint yet, and the same command would fail again: "
+            "start a new run (--new) with a lower learner.optimizer.learning_rate"
+        )
+    return Diverged(
+        f"{what}. The checkpoint of {_words(kept)} is good and kept, but the same command would fail again after it: "
+        "continue with a lower rate (--resume --set learner.optimizer.learning_rate=...) or clip harder "
+        "(learner.optimizer.clip); where that does not help, start a new run with --new"
+    )
 
 
 def module_norms(model: nn.Module) -> dict[str, float]:

@@ -49,18 +49,23 @@ class Stepper:
         """The loss to call `backward` on; the loss itself, except in fp16."""
         return self._scaler.scale(loss)
 
-    def step(self, rate: float) -> None:
-        """Change the parameters by their gradients at a rate, and forget the gradients; counted, if it is skipped."""
+    def step(self, rate: float) -> Tensor:
+        """Change the parameters by their gradients at a rate, and forget the gradients; counted, if it is skipped.
+
+        Whether it was made, as a tensor on the device.
+        """
         for group in self._optimizer.param_groups:
             group["lr"] = rate
         self._scaler.unscale_(self._optimizer)
-        step_if(self._optimizer, self._health.note(self._clipper.clip()))
+        finite = self._health.note(self._clipper.clip())
+        step_if(self._optimizer, finite)
         # Not by the scaler's own `step`, which knows only what was infinite before the lengths were added up.
         self._scaler.update()
         self._optimizer.zero_grad(set_to_none=True)
+        return finite
 
     def check(self, *, step: int, position: Position, kept: Position | None) -> None:
-        """`Health.check`: a RunError where too many steps in a row were skipped."""
+        """`Health.check`: Diverged where too many steps in a row were skipped."""
         self._health.check(step=step, position=position, kept=kept)
 
     @property

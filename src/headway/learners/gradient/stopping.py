@@ -12,6 +12,8 @@ class Rule:
     patience: int | None
     min_delta: float
     stop_at: float | None
+    begins: int = 0
+    """The epoch whose evaluations are the first that patience counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,23 +23,28 @@ class Judgement:
     best: float | None = None
     since: int = 0
     """Evaluations since the best one."""
+    waited: int = 0
+    """Those of them that count for patience."""
     improved: bool = False
     """Whether the last one is the best."""
     enough: bool = False
 
-    def under(self, rule: Rule) -> Judgement:
-        """The same by a rule that was not in force so far."""
+    def under(self, rule: Rule, *, anew: bool = False) -> Judgement:
+        """The same by a rule that was not in force so far; `anew`: patience counts from here on."""
         reached = rule.stop_at is not None and self.best is not None and self.best >= rule.stop_at
-        return replace(self, enough=_waited(self.since, rule) or reached)
+        waited = 0 if anew else self.waited
+        return replace(self, waited=waited, enough=_enough(waited, rule) or reached)
 
-    def after(self, figure: float, rule: Rule) -> Judgement:
-        """The same with one evaluation more."""
+    def after(self, figure: float, rule: Rule, *, counts: bool = True) -> Judgement:
+        """The same with one evaluation more, which counts for patience or does not."""
         improved = self.best is None or figure > self.best + rule.min_delta
         best = figure if improved or self.best is None else self.best
         since = 0 if improved else self.since + 1
+        waited = 0 if improved else self.waited + counts
         reached = rule.stop_at is not None and figure >= rule.stop_at
-        return Judgement(best=best, since=since, improved=improved, enough=_waited(since, rule) or reached)
+        enough = _enough(waited, rule) or reached
+        return Judgement(best=best, since=since, waited=waited, improved=improved, enough=enough)
 
 
-def _waited(since: int, rule: Rule) -> bool:
-    return rule.patience is not None and since >= rule.patience
+def _enough(waited: int, rule: Rule) -> bool:
+    return rule.patience is not None and waited >= rule.patience
