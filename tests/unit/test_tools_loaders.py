@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from made_dataset import of_lengths
+from made_threads import PATIENCE_SECONDS
 from torch.utils.data import DataLoader, Dataset, Subset
 
 from headway.errors import DataError, PlanError, RunError
@@ -35,7 +36,7 @@ def numbers(batches):
 def ended(name="prefetch"):
     for thread in threading.enumerate():
         if thread.name.startswith(name):
-            thread.join(5)
+            thread.join(PATIENCE_SECONDS)
     return not any(thread.name.startswith(name) for thread in threading.enumerate())
 
 
@@ -202,7 +203,7 @@ def test_a_prefetcher_reads_as_much_ahead_as_it_may_and_no_more():
     begun = iter(AsyncDataPrefetcher(source(), buffer_size=2))
 
     assert next(begun) == 0
-    assert third.wait(5)
+    assert third.wait(PATIENCE_SECONDS)
     begun.close()
     assert read == [0, 1, 2]
 
