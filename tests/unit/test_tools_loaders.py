@@ -143,6 +143,16 @@ def test_a_state_is_what_the_user_received_however_much_is_read_ahead(made):
         assert [*seen, *rest, *(numbers(resumed) if place < 9 else [])] == unbroken
 
 
+def test_a_loader_takes_what_the_seeds_say_of_theirs():
+    loader = create_optimized_dataloader(Poems(), 16, num_workers=2, prefetch_factor=2, persistent_workers=True)
+
+    assert numbers(loader) == numbers(create_optimized_dataloader(Poems(), 16))
+    assert (loader.num_workers, loader.prefetch_factor, loader.persistent_workers) == (2, 2, True)
+    assert {len(batch) for batch in numbers(create_optimized_dataloader(Poems(), 16, drop_last=True))} == {16}
+    with pytest.raises(PlanError, match="drop_last: batches of max_tokens have no full size; give batch_size as well"):
+        create_optimized_dataloader(Poems(), drop_last=True)
+
+
 def test_workers_that_read_ahead_do_not_move_the_state():
     loader = create_optimized_dataloader(Poems(), batch_size=7, num_workers=1)
     begun = iter(loader)
