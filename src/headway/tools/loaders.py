@@ -20,7 +20,7 @@ from headway.data.npy import Array
 from headway.errors import RunError
 from headway.feed.bucket import Uneven
 from headway.plan.values import Position
-from headway.tools.samplers import BucketingSampler, DynamicBatchSampler, EpochSampler, checked
+from headway.tools.samplers import BucketingSampler, DynamicBatchSampler, EpochSampler, at_least_one, checked
 
 _Item = tuple[Any, Position | None]
 
@@ -159,7 +159,7 @@ class AsyncDataPrefetcher:
     def __init__(
         self, loader: Iterable[Any], buffer_size: int = 2, *, device: torch.device | str | None = None
     ) -> None:
-        checked(buffer_size >= 1, "AsyncDataPrefetcher", f"buffer_size should be 1 or more, not {buffer_size}")
+        at_least_one("AsyncDataPrefetcher", {"buffer_size": buffer_size})
         self._loader = loader
         self._depth = buffer_size
         self._device = None if device is None else torch.device(device)
