@@ -83,7 +83,7 @@ def prepared(case: Case, folder: Path) -> Iterator[None]:
 
 def headway(folder: Path, *arguments: str) -> None:
     """Run a command that has to succeed."""
-    subprocess.run([*COMMAND, *arguments], cwd=folder, check=True, capture_output=True, timeout=60)
+    subprocess.run([*COMMAND, *arguments], cwd=folder, check=True, capture_output=True, timeout=300)
 
 
 def _no_corpus(folder: Path) -> None:
@@ -99,10 +99,12 @@ def trained(folder: Path) -> None:
     headway(folder, "train", "plan.toml", "--quiet")
 
 
-def interrupted(folder: Path) -> None:
-    """A run that ended in the middle, saved."""
+@contextmanager
+def _at_work(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process that trains in the folder, for very long, and has saved."""
+    endless = ("--set", "run.save_every=0", "--set", "run.epochs=100000")
     with subprocess.Popen(
-        [*COMMAND, "train", "plan.toml", "--json", "--set", "run.save_every=0", "--set", "run.epochs=100000"],
+        [*COMMAND, "train", "plan.toml", "--json", *endless],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -110,8 +112,14 @@ def interrupted(folder: Path) -> None:
     ) as process:
         assert process.stdout is not None
         next(line for line in process.stdout if json.loads(line)["event"] == "saved")
+        yield process
+
+
+def interrupted(folder: Path) -> None:
+    """A run that ended in the middle, saved."""
+    with _at_work(folder) as process:
         process.send_signal(signal.SIGINT)
-        process.stdout.read()
+        process.communicate()
 
 
 def _interrupted_then_changed(folder: Path) -> None:
@@ -122,18 +130,7 @@ def _interrupted_then_changed(folder: Path) -> None:
 def training(folder: Path) -> ExitStack:
     """Another process that trains in the same folder."""
     stack = ExitStack()
-    process = stack.enter_context(
-        subprocess.Popen(
-            [*COMMAND, "train", "plan.toml", "--json", "--set", "run.epochs=100000", "--set", "run.save_every=0"],
-            cwd=folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-    )
-    assert process.stdout is not None
-    next(line for line in process.stdout if json.loads(line)["event"] == "saved")
-    stack.callback(process.kill)
+    stack.callback(stack.enter_context(_at_work(folder)).kill)
     return stack
 
 
@@ -337,7 +334,7 @@ CASES = (
 def said(case: Case, folder: Path) -> tuple[int, str]:
     """The exit code and the message a case ends with."""
     with prepared(case, folder):
-        done = subprocess.run([*COMMAND, *case.arguments], cwd=folder, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([*COMMAND, *case.arguments], cwd=folder, capture_output=True, text=True, timeout=300)
     return done.returncode, done.stderr.replace(str(folder), "...").strip()
 
 

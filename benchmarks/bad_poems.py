@@ -104,7 +104,7 @@ _EDGE = vectors(WORDS[:3]) + b"bo 0.1 0.2 0.3\n" + vectors(WORDS[4:])
 
 def _nothing_held_out(folder: Path) -> None:
     sides = ("learner.split.test=0", "learner.split.valid=0.2", "learner.model.encoder=pca")
-    subprocess.run([*COMMAND, *_settings(*sides)], cwd=folder, check=True, capture_output=True, timeout=60)
+    subprocess.run([*COMMAND, *_settings(*sides)], cwd=folder, check=True, capture_output=True, timeout=300)
 
 
 CASES = (

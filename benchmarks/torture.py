@@ -33,7 +33,7 @@ from sessions import COMMAND, LONGEST_SESSION, Session
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples" / "corpus"
 _LOOK_SECONDS = 0.0005
-_FAREWELL_SECONDS = 5.0
+_FAREWELL_SECONDS = 60.0
 # What a kill waits for: any moment of a session, any moment after its first steps, or a file that tells what goes on.
 _AIMS = ("start", "steps", "steps", "steps", "steps", "*.draft", "compact.*.draft", "manifest.json.tmp", "unnamed")
 _OF_COMPACTION = ("start", "compact.*.draft", "compact.*.draft", "compact.L2.*.draft", "manifest.json.tmp")

@@ -30,6 +30,7 @@ from sessions import Session
 INDEXES, STATE, RECORD = ("latest", "best"), "state.safetensors", "record.jsonl"
 _LOOK_SECONDS = 0.0005
 _WAIT_SECONDS = 3.0
+_FAREWELL_SECONDS = 60.0
 _MOST_SECONDS = {"start": 3.0, "steps": 2.0}
 # What a kill waits for: any moment of a session, any after its first steps, or a file that tells what goes on.
 _AIMS = ("start", "steps", "steps", "steps", "*.draft", "*.draft", "*.json.*", "unnamed")
@@ -150,7 +151,7 @@ class Torture:
         code = session.wait()
         if code not in (0, -signal.SIGKILL) or "Traceback" in session.error:
             raise Failed(f"the training ended with {code}:\n{session.error}")
-        _, left = psutil.wait_procs(family, timeout=5.0)
+        _, left = psutil.wait_procs(family, timeout=_FAREWELL_SECONDS)
         self.tally.left += sum(process.status() != psutil.STATUS_ZOMBIE for process in left if process.is_running())
         return code == 0
 

@@ -4,13 +4,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 PROJECT = Path(__file__).resolve().parent.parent
 GOLDEN = PROJECT.parent / "shared" / "golden" / "kato"
 
 # No test measures time: a busy machine is no reason to fail.
-settings.register_profile("headway", deadline=None)
+settings.register_profile("headway", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("headway")
 
 # The plain learner of the benchmarks is the readable oracle of the tests.

@@ -20,6 +20,9 @@ from headway.learners.base import Setup
 from headway.plan.plan import Parallel, RunSection
 from headway.plan.values import Position
 
+# What a batch that hangs leaves in the folder of its run, so that nobody has to guess when it does.
+HANGING = "hanging"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
@@ -49,7 +52,7 @@ class Counting:
     def step(self, batch: Batch) -> dict[str, float]:
         section = self.setup.section
         if batch.position.batch == section.fault_at:
-            fail(section.fault)
+            fail(section.fault, self.setup.folder)
         time.sleep(section.step_seconds)
         self.unsaved.update(batch.ids.tolist())
         return {"counted": float(batch.tokens)}
@@ -97,8 +100,11 @@ class Counting:
         return {"tokens": sum(part["tokens"] for part in self.parts)}
 
 
-def fail(fault: str) -> None:
+def fail(fault: str, folder: Path) -> None:
     """Go wrong in the way a test asks for."""
+    if fault == "hang":
+        (folder / HANGING).touch()
+        time.sleep(3600)
     if fault == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     if fault == "exit":

@@ -59,3 +59,32 @@ def test_every_example_of_hierarchical_training_runs(capsys: pytest.CaptureFixtu
 
     assert len(found) >= 9
     assert "PERFORMANCE BENCHMARK" in capsys.readouterr().out
+
+
+def test_every_example_of_the_poetry_autoencoder_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch")
+    blocks = re.findall(r"```python\n(.*?)```", autoencoder_seed().read_text(encoding="utf-8"), re.DOTALL)
+    # Indented ones are lists of what was done, not programs.
+    found = [block for block in blocks if not block.startswith(" ")]
+    (tmp_path / "embeddings").mkdir()
+    (tmp_path / "embeddings" / "glove.6B.300d.txt").write_text("".join(f"w{n} 0.5 {n}\n" for n in range(9)))
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+
+    for example in found:
+        exec(re.sub(r"^from poetry_rnn\S* import", "from headway.tools import", example, flags=re.MULTILINE), names)
+
+    assert len(found) == 2
+    assert "naive loop" in capsys.readouterr().out
+    config = names["optimized_config"]
+    model = tools.poetry_autoencoder("poems.json", training=config, train_immediately=False)
+    assert isinstance(config, dict)
+    assert (model.training.epochs, model.training.early_stopping_patience) == (100, 20)
+    assert {note.split()[0] for note in model.training.notes} == {"num_workers", "pin_memory"}
+
+
+def autoencoder_seed() -> Path:
+    (path,) = SEEDS.glob("004_*.txt")
+    return path

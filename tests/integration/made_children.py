@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from made_runs import PATIENCE_SECONDS
+
 from headway.cli.main import main
 from headway.learners.gradient.restore import restore
 from headway.record.record import read_record
 
-PATIENCE_SECONDS = 60.0
 # Everything draws chance or remembers: what is lost anywhere shows in the weights.
 PLAN = """
 workers = 1

@@ -1,7 +1,8 @@
-"""Trainings of the demo plan of a test."""
+"""Trainings of the demo plan of a test, and how tests wait for what other processes do."""
 
 import os
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from headway.run.result import RunResult
 from headway.run.train import Mode, train
 
 Event = dict[str, Any]
+# Longer than anything takes here, however busy the machine is: whoever waits so long waits in vain.
+PATIENCE_SECONDS = 300.0
 
 
 class Trained:
@@ -48,3 +51,22 @@ class Trained:
 
     def notes(self) -> list[str]:
         return [event["text"] for event in self.told if event["event"] in ("note", "warned")]
+
+
+def wait_until(seen: Callable[[], object]) -> None:
+    """Wait for what another process does."""
+    until = time.monotonic() + PATIENCE_SECONDS
+    while not seen():
+        assert time.monotonic() < until, "in vain"
+        time.sleep(0.01)
+
+
+def interrupt_twice(interrupt: Callable[[], None], ended: Callable[[], bool]) -> None:
+    """As a person does; signals that are not taken one by one are one signal, so the second may need a third."""
+    interrupt()
+    time.sleep(0.2)
+    while not ended():
+        interrupt()
+        until = time.monotonic() + 20
+        while not ended() and time.monotonic() < until:
+            time.sleep(0.01)

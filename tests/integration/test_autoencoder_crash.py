@@ -15,11 +15,13 @@ from typing import Any
 import pytest
 import torch
 from made_children import Folder
+from made_runs import interrupt_twice, wait_until
 
 import torture_autoencoder
 from headway.cli.main import main
 from headway.learners.autoencoder import training
 from headway.learners.gradient.shelf import Shelf
+from headway.run.stop import Stop
 
 torch.set_num_threads(1)
 
@@ -41,22 +43,34 @@ def folder(undisturbed: Folder, tmp_path: Path) -> Folder:
     return Folder(tmp_path / "plan", undisturbed.datasets)
 
 
-def slowly(name: str, owner: Any, sign: Path, *, seconds: float = 0.5, at: int = 3) -> Callable[[], None]:
-    """Have the so-manieth call of something leave a sign and take its time."""
+def held(name: str, owner: Any, sign: Path, *, at: int = 3) -> Callable[[], None]:
+    """Have the so-manieth call of something leave a sign, and go no further while that is there."""
 
     def prepare() -> None:
         original, calls = getattr(owner, name), [0]
 
-        def slow(*arguments: Any, **more: Any) -> Any:
+        def hold(*arguments: Any, **more: Any) -> Any:
             calls[0] += 1
             if calls[0] == at:
                 sign.touch()
-                time.sleep(seconds)
+                wait_until(lambda: not sign.exists())
             return original(*arguments, **more)
 
-        setattr(owner, name, slow)
+        setattr(owner, name, hold)
 
     return prepare
+
+
+def unhurried(sign: Path) -> None:
+    """Take so long for every step that whoever watches comes in time, and go no further while the sign is there."""
+    requested = Stop.requested
+
+    def ask(self: Stop) -> bool:
+        time.sleep(0.02)
+        wait_until(lambda: not sign.exists())
+        return requested(self)
+
+    Stop.requested = ask  # type: ignore[method-assign]
 
 
 def test_killed_ten_times_it_ends_in_the_bytes_of_an_undisturbed_run(folder: Folder, undisturbed: Folder) -> None:
@@ -66,7 +80,7 @@ def test_killed_ten_times_it_ends_in_the_bytes_of_an_undisturbed_run(folder: Fol
     for number in range(10):
         aim = aims[number % len(aims)]
         before = folder.files(aim)
-        child = folder.start()
+        child = folder.start(before=lambda: unhurried(folder.folder / "sign"))
         child.until(lambda aim=aim, before=before: folder.files(aim) - before)
         time.sleep(chance.uniform(0, 0.02))
         child.signal(signal.SIGKILL)
@@ -94,9 +108,16 @@ def test_killed_in_a_process_of_its_own_it_ends_in_the_same_bytes_and_leaves_non
 
 def test_interrupted_during_a_save_it_keeps_it_and_goes_on(folder: Folder, undisturbed: Folder) -> None:
     sign = folder.folder / "sign"
-    child = folder.start(before=slowly("put", Shelf, sign))
+
+    def prepare() -> None:
+        # The save goes on in a thread; without waiting as well, the steps beside it might come to their end.
+        held("put", Shelf, sign)()
+        unhurried(sign)
+
+    child = folder.start(before=prepare)
     assert child.until(sign.exists), child.said
     child.signal(signal.SIGINT)
+    sign.unlink()
 
     assert child.wait() == 130, child.said
     before = folder.events()[-1]
@@ -111,9 +132,10 @@ def test_interrupted_during_an_evaluation_it_keeps_what_is_learned_and_goes_on(
     folder: Folder, undisturbed: Folder
 ) -> None:
     sign = folder.folder / "sign"
-    child = folder.start(before=slowly("glance", training, sign, at=2))
+    child = folder.start(before=held("glance", training, sign, at=2))
     assert child.until(sign.exists), child.said
     child.signal(signal.SIGINT)
+    sign.unlink()
 
     assert child.wait() == 130, child.said
     assert folder.events()[-1]["position"] == [2, 0]
@@ -123,11 +145,9 @@ def test_interrupted_during_an_evaluation_it_keeps_what_is_learned_and_goes_on(
 
 def test_a_second_interrupt_ends_at_once_and_loses_nothing_that_was_saved(folder: Folder, undisturbed: Folder) -> None:
     sign = folder.folder / "sign"
-    child = folder.start(before=slowly("glance", training, sign, seconds=600, at=2))
+    child = folder.start(before=held("glance", training, sign, at=2))
     assert child.until(sign.exists), child.said
-    child.signal(signal.SIGINT)
-    time.sleep(0.1)
-    child.signal(signal.SIGINT)
+    interrupt_twice(lambda: child.signal(signal.SIGINT), child.ended)
 
     assert child.wait() == 130, child.said
     assert "saved and safe" in child.said
@@ -176,7 +196,7 @@ def test_a_limit_on_the_size_of_files_is_met_like_a_full_disk(folder: Folder, un
 
     limited = subprocess.run(
         [sys.executable, "-m", "headway.cli.main", *folder.words],
-        capture_output=True, text=True, env=environment, timeout=120,
+        capture_output=True, text=True, env=environment, timeout=300,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
     )  # fmt: skip
 

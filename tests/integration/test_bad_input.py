@@ -1,10 +1,10 @@
 """Whatever is wrong with the input, the message says what, where and what to do, and the exit code is 2."""
 
 import json
-import re
 from pathlib import Path
 
 import pytest
+from made_mistakes import explained
 
 from bad_input import CASES, PLAN, Case, large, prepared
 from headway.cli.main import main
@@ -19,12 +19,7 @@ def test_a_mistake_is_explained(
     with prepared(case, tmp_path):
         code = main(case.arguments)
 
-    message = capsys.readouterr().err
-    assert code == 2, message
-    assert message.startswith("headway: ")
-    assert "Traceback" not in message
-    for pattern in case.says:
-        assert re.search(pattern, message), f"{pattern!r} is not said in: {message}"
+    explained(case, code, capsys.readouterr().err)
 
 
 def test_nothing_wrong_with_the_input_is_no_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

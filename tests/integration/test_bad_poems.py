@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from made_mistakes import explained
 
 from bad_input import Case, prepared
 from bad_poems import CASES, GOOD, POEMS, poems
@@ -24,12 +25,7 @@ def test_a_mistake_is_explained(
         saved = files(tmp_path / "runs")
         code = main(case.arguments)
 
-    message = capsys.readouterr().err
-    assert code == 2, message
-    assert message.startswith("headway: ")
-    assert "Traceback" not in message
-    for pattern in case.says:
-        assert re.search(pattern, message), f"{pattern!r} is not said in: {message}"
+    explained(case, code, capsys.readouterr().err)
     if case.during is None:
         kept = files(tmp_path / "runs")
         assert all(kept[name] == content for name, content in saved.items() if "checkpoints" in name)

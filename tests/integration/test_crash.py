@@ -69,7 +69,7 @@ def test_a_worker_that_outlives_its_run_cannot_spoil_the_next_session(tmp_path: 
             head.save(folder, after)
             if number == 1:
                 # The same first batch, and more: other content under what would be the same name.
-                stuck.communicate("go on\n", timeout=60)
+                stuck.communicate("go on\n", timeout=300)
         head.close()
 
     with headway.open_memory(folder) as memory:

@@ -35,7 +35,7 @@ class Work:
             # A process that may not write cannot write what was covered either, and would say so.
             environment.pop("COVERAGE_PROCESS_CONFIG", None)
         return subprocess.run(
-            [*COMMAND, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True, timeout=120,
+            [*COMMAND, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True, timeout=300,
             preexec_fn=before, env=environment,
         )  # fmt: skip
 

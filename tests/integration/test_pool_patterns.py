@@ -1,4 +1,5 @@
 import json
+import os
 import random
 import signal
 import subprocess
@@ -87,7 +88,7 @@ def test_the_number_of_workers_may_change_when_a_run_continues(
         )
         """
     )
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
 
     finished = trained(corpus, "workers=3", mode="resume", runs=tmp_path)
 
@@ -105,8 +106,7 @@ def test_a_killed_worker_loses_nothing_that_was_saved(
 
     def kill(event: dict[str, Any]) -> None:
         if event["event"] == Saved.kind and not killed:
-            server, worker, _ = sorted(psutil.Process().children(recursive=True), key=lambda child: child.pid)
-            assert worker.ppid() == server.pid
+            worker = next(child for child in psutil.Process().children(recursive=True) if child.ppid() != os.getpid())
             killed.append(worker.pid)
             worker.send_signal(signal.SIGKILL)
 
@@ -135,7 +135,7 @@ def test_a_second_interrupt_ends_every_process_at_once(corpus: Path, tmp_path: P
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGINT)
         process.stdout.read()
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while any(child.is_running() for child in children) and time.monotonic() < until:
         time.sleep(0.05)
 
@@ -148,11 +148,14 @@ def test_a_finished_run_has_no_more_runs_of_one_size_than_may_pile_up_and_record
     corpus: Path, alone: list[tuple[str, int]], tmp_path: Path
 ) -> None:
     """The last save alone brings as many runs as there are workers."""
-    result = trained(corpus, "workers=4", "learner.compact_after=3", 'run.save_every="1h"', runs=tmp_path)
+    # As many batches as workers, all of about one size: each worker learns one, whatever else the machine is doing.
+    settings = ("workers=4", "run.batch_tokens=4700", "learner.compact_after=3", 'run.save_every="1h"')
+    result = trained(corpus, *settings, runs=tmp_path)
 
     with headway.open_memory(result.folder) as memory:
         left = groups(memory.manifest, after=3)
     events = [json.loads(line) for line in (result.folder / "record.jsonl").read_text().splitlines()]
+    assert sum(event.get("steps", 0) for event in events) == result.workers == 4
     assert left == []
     assert patterns(result.folder) == alone
     assert [event["text"] for event in events if event["event"] == "upkeep"] == ["8 run files were merged into 2"]

@@ -2,10 +2,10 @@
 
 import json
 import os
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -18,6 +18,7 @@ from headway.data.split import Overlap
 from headway.errors import PlanError, RunError
 from headway.learners.autoencoder import material
 from headway.learners.autoencoder.config import PhaseSection, Section
+from headway.learners.gradient.checkpoints import Checkpoints
 from headway.learners.gradient.precision import possible
 from headway.learners.gradient.shelf import Shelf
 from headway.plan.section import settings
@@ -297,15 +298,19 @@ def test_precision_is_that_of_the_arithmetic(train: Train) -> None:
 
 
 def test_an_asynchronous_save_does_not_wait_for_the_disk(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
-    put = Shelf.put
+    put, wait, waited_for = Shelf.put, Checkpoints.wait, Event()
 
-    def slow(self: Shelf, content: Any) -> int:
-        time.sleep(0.3)
+    def late(self: Shelf, content: Any) -> int:
+        assert waited_for.wait(60)
         return put(self, content)
 
-    monkeypatch.setattr(Shelf, "put", slow)
+    def tell(self: Checkpoints, timeout: float | None = None) -> None:
+        waited_for.set()
+        wait(self, timeout)
 
     assert train("learner.checkpoints.mode=sync").saved == [Position(1, 0)]
+    monkeypatch.setattr(Shelf, "put", late)
+    monkeypatch.setattr(Checkpoints, "wait", tell)
     assert train("learner.checkpoints.mode=async").saved == [None]
 
 

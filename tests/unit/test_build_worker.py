@@ -4,6 +4,7 @@ from multiprocessing import Pipe
 from threading import Event, Thread
 
 import pytest
+from made_threads import PATIENCE_SECONDS
 
 from headway.data import worker
 from headway.data.engine_check import Choice
@@ -30,9 +31,9 @@ def builder(monkeypatch):
     thread.start()
     theirs.close()
     yield ours
-    thread.join(10)
+    thread.join(PATIENCE_SECONDS)
     ours.close()
-    assert left.wait(10)
+    assert left.wait(PATIENCE_SECONDS)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 import threading
 
 import pytest
+from made_threads import PATIENCE_SECONDS
 
 from headway.feed.batch import Batch, held
 from headway.feed.prefetch import prefetch
@@ -41,7 +42,7 @@ def test_a_batch_is_read_before_it_is_asked_for():
     stream = prefetch(batches, depth=1)
     next(stream)
 
-    assert readers[1].was_read.wait(5)
+    assert readers[1].was_read.wait(PATIENCE_SECONDS)
     stream.close()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from made_threads import PATIENCE_SECONDS, until_waiting
 
 from headway.errors import RunError
 from headway.learners.gradient import files
@@ -22,7 +23,6 @@ from headway.plan.values import Position
 
 pytestmark = pytest.mark.filterwarnings("error")
 torch.set_num_threads(1)
-LONG = 20.0
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +48,7 @@ class Slow(Direct):
 
     def finish(self) -> None:
         self.begun.set()
-        assert self.gate.wait(LONG)
+        assert self.gate.wait(PATIENCE_SECONDS)
 
 
 @pytest.fixture
@@ -214,7 +214,7 @@ def test_saving_says_what_is_durable_and_waiting_makes_it_so(tmp_path: Path, slo
     assert checkpoints.save(_state(), kind="periodic", position=_at(1)) is None
     assert checkpoints.restore() is None
     slow.gate.set()
-    checkpoints.wait(LONG)
+    checkpoints.wait(PATIENCE_SECONDS)
 
     assert checkpoints.durable == _at(1)
     assert _found(checkpoints.restore()).position == _at(1)
@@ -233,7 +233,7 @@ def test_sync_is_durable_on_return(tmp_path: Path) -> None:
 def test_of_three_in_a_row_the_middle_one_is_replaced_and_counted(tmp_path: Path, slow: Slow) -> None:
     checkpoints = _open(tmp_path, keep=9, transport=slow)
     checkpoints.save(_state(1), kind="periodic", position=_at(1))
-    assert slow.begun.wait(LONG)
+    assert slow.begun.wait(PATIENCE_SECONDS)
 
     checkpoints.save(_state(2), kind="periodic", position=_at(2))
     checkpoints.save(_state(3), kind="periodic", position=_at(3))
@@ -248,16 +248,15 @@ def test_of_three_in_a_row_the_middle_one_is_replaced_and_counted(tmp_path: Path
 def test_neither_best_nor_final_gives_way_to_a_periodic_one(tmp_path: Path, slow: Slow) -> None:
     checkpoints = _open(tmp_path, keep=9, transport=slow)
     checkpoints.save(_state(1), kind="periodic", position=_at(1))
-    assert slow.begun.wait(LONG)
+    assert slow.begun.wait(PATIENCE_SECONDS)
     checkpoints.save(_state(2), kind="best", position=_at(2))
 
     save = {"kind": "periodic", "position": _at(3)}
     asking = Thread(target=lambda: checkpoints.save(_state(3), **save))
     asking.start()
-    asking.join(0.05)
-    held_up = asking.is_alive()
+    held_up = until_waiting(asking)
     slow.gate.set()
-    asking.join(LONG)
+    asking.join(PATIENCE_SECONDS)
     checkpoints.close()
 
     assert held_up

@@ -4,12 +4,11 @@ from collections.abc import Callable
 from threading import Event, Thread
 
 import pytest
+from made_threads import PATIENCE_SECONDS, until_waiting
 
 from headway.errors import RunError
 from headway.learners.gradient.statistics import Seconds, Spread
 from headway.learners.gradient.writer import Job, Writer
-
-LONG = 20.0
 
 
 class Desk:
@@ -28,14 +27,14 @@ class Desk:
     def hold(self) -> None:
         """Have the writer stand in the middle of a job."""
         self.save("held", "held")
-        assert self.begun.wait(LONG)
+        assert self.begun.wait(PATIENCE_SECONDS)
 
     def release(self) -> None:
         self.gate.set()
 
     def _write(self, name: str) -> int:
         self.begun.set()
-        assert self.gate.wait(LONG)
+        assert self.gate.wait(PATIENCE_SECONDS)
         self.written.append(name)
         return 10
 
@@ -76,10 +75,9 @@ def test_one_of_another_kind_waits_for_a_place_instead_of_taking_one() -> None:
     asking = Thread(target=desk.save, args=("periodic", "periodic"))
 
     asking.start()
-    asking.join(0.05)
-    held_up = asking.is_alive()
+    held_up = until_waiting(asking)
     desk.release()
-    asking.join(LONG)
+    asking.join(PATIENCE_SECONDS)
     desk.writer.close()
 
     assert held_up
@@ -91,7 +89,7 @@ def test_one_of_another_kind_waits_for_a_place_instead_of_taking_one() -> None:
 def test_what_is_being_written_is_never_replaced() -> None:
     desk = Desk(rooms=2)
     desk.save("begun", "best")
-    assert desk.begun.wait(LONG)
+    assert desk.begun.wait(PATIENCE_SECONDS)
     desk.save("newer", "best")
 
     desk.release()
@@ -139,7 +137,7 @@ def test_saving_and_closing_raise_what_went_wrong_too(word: str) -> None:
         raise RunError("not written")
 
     writer.submit(writer.enter("a"), Job("a", "a", fail), since=0)
-    assert failed.wait(LONG)
+    assert failed.wait(PATIENCE_SECONDS)
 
     # With one room, entering waits for the end of the job that fails.
     with pytest.raises(RunError, match="not written"):
@@ -172,7 +170,7 @@ def test_a_wait_that_ends_too_early_names_what_is_not_durable() -> None:
         desk.writer.wait(0.01)
 
     desk.release()
-    desk.writer.wait(LONG)
+    desk.writer.wait(PATIENCE_SECONDS)
     desk.writer.close()
 
 

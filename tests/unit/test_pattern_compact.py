@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from made_threads import PATIENCE_SECONDS
 
 from headway.errors import MemoryDamage, RunError
 from headway.learners.patterns import compactor
@@ -183,12 +184,12 @@ class TestInTheBackground:
 
         def slow(*given: Any, **options: Any) -> list[Merge]:
             begun.set()
-            may_end.wait(10)
+            assert may_end.wait(PATIENCE_SECONDS)
             return run_merges(*given, **options)
 
         monkeypatch.setattr(compactor, "run_merges", slow)
         at_work.consider(manifest)
-        begun.wait(10)
+        assert begun.wait(PATIENCE_SECONDS)
         few = replace(manifest, runs=(*manifest.runs, *(run(tmp_path, f"more{n}", {n: 1}) for n in range(8))))
         many = replace(few, runs=(*few.runs, run(tmp_path, "last", {1: 1})))
 

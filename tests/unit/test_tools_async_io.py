@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from made_threads import PATIENCE_SECONDS, until_waiting
 from safetensors.torch import load_file
 
 from headway.errors import PlanError, RunError
@@ -21,7 +22,6 @@ from headway.tools.async_io import AsyncArtifactManager, AsyncCheckpointer, load
 
 pytestmark = pytest.mark.filterwarnings("error")
 torch.set_num_threads(1)
-LONG = 20.0
 
 
 class Gate:
@@ -35,7 +35,7 @@ class Gate:
 
         def held(path: Path, parts: Any) -> Any:
             self.reached.set()
-            assert self.open.wait(LONG)
+            assert self.open.wait(PATIENCE_SECONDS)
             self.order.append(path.name)
             return replace(path, parts)
 
@@ -143,16 +143,15 @@ def test_what_changes_after_the_call_is_not_in_the_file(tmp_path: Path, gate: Ga
 def test_a_newer_one_of_the_same_name_replaces_one_nobody_began_and_others_wait(tmp_path: Path, gate: Gate) -> None:
     checkpointer = AsyncCheckpointer(tmp_path, max_queue_size=2)
     checkpointer.save_checkpoint_async({"n": 0}, "first")
-    assert gate.reached.wait(LONG)
+    assert gate.reached.wait(PATIENCE_SECONDS)
     checkpointer.save_checkpoint_async({"n": 1}, "latest")
     checkpointer.save_checkpoint_async({"n": 2}, "latest")
 
     asking = Thread(target=checkpointer.save_checkpoint_async, args=({"n": 3}, "other"))
     asking.start()
-    asking.join(0.05)
-    held_up = asking.is_alive()
+    held_up = until_waiting(asking)
     gate.open.set()
-    asking.join(LONG)
+    asking.join(PATIENCE_SECONDS)
     checkpointer.shutdown()
 
     assert held_up
@@ -166,7 +165,7 @@ def test_a_newer_one_of_the_same_name_replaces_one_nobody_began_and_others_wait(
 def test_the_important_ones_are_written_first(tmp_path: Path, gate: Gate) -> None:
     checkpointer = AsyncCheckpointer(tmp_path)
     checkpointer.save_checkpoint_async({}, "begun")
-    assert gate.reached.wait(LONG)
+    assert gate.reached.wait(PATIENCE_SECONDS)
     for name, priority in (("low", 0), ("high", 5), ("middle", 1)):
         checkpointer.save_checkpoint_async({}, name, priority=priority)
 
@@ -184,7 +183,7 @@ def test_a_timeout_names_what_is_pending_and_gives_nothing_up(tmp_path: Path, ga
             wait(0.01)
 
     gate.open.set()
-    checkpointer.shutdown(LONG)
+    checkpointer.shutdown(PATIENCE_SECONDS)
     checkpointer.shutdown()
 
     assert load_checkpoint(tmp_path / "slow") == {"n": 1}

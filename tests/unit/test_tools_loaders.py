@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from made_dataset import of_lengths
+from made_threads import PATIENCE_SECONDS
 from torch.utils.data import DataLoader, Dataset, Subset
 
 from headway.errors import DataError, PlanError, RunError
@@ -35,7 +36,7 @@ def numbers(batches):
 def ended(name="prefetch"):
     for thread in threading.enumerate():
         if thread.name.startswith(name):
-            thread.join(5)
+            thread.join(PATIENCE_SECONDS)
     return not any(thread.name.startswith(name) for thread in threading.enumerate())
 
 
@@ -142,6 +143,16 @@ def test_a_state_is_what_the_user_received_however_much_is_read_ahead(made):
         assert [*seen, *rest, *(numbers(resumed) if place < 9 else [])] == unbroken
 
 
+def test_a_loader_takes_what_the_seeds_say_of_theirs():
+    loader = create_optimized_dataloader(Poems(), 16, num_workers=2, prefetch_factor=2, persistent_workers=True)
+
+    assert numbers(loader) == numbers(create_optimized_dataloader(Poems(), 16))
+    assert (loader.num_workers, loader.prefetch_factor, loader.persistent_workers) == (2, 2, True)
+    assert {len(batch) for batch in numbers(create_optimized_dataloader(Poems(), 16, drop_last=True))} == {16}
+    with pytest.raises(PlanError, match="drop_last: batches of max_tokens have no full size; give batch_size as well"):
+        create_optimized_dataloader(Poems(), drop_last=True)
+
+
 def test_workers_that_read_ahead_do_not_move_the_state():
     loader = create_optimized_dataloader(Poems(), batch_size=7, num_workers=1)
     begun = iter(loader)
@@ -202,7 +213,7 @@ def test_a_prefetcher_reads_as_much_ahead_as_it_may_and_no_more():
     begun = iter(AsyncDataPrefetcher(source(), buffer_size=2))
 
     assert next(begun) == 0
-    assert third.wait(5)
+    assert third.wait(PATIENCE_SECONDS)
     begun.close()
     assert read == [0, 1, 2]
 

@@ -153,12 +153,17 @@ def test_a_code_stands_for_a_text_of_so_many_tokens(model: RNN) -> None:
         model.decode([1.0, 2.0, 3.0])
 
 
-def test_texts_lie_between_two_texts(model: RNN) -> None:
+def test_texts_lie_between_two_texts_whatever_they_are_given_as(model: RNN) -> None:
     first, last = model.encode(poem(1))[0], model.encode(poem(2))[0]
     line = model.interpolate(poem(1), poem(2), steps=3, length=6)
 
     assert line == model.interpolate(first, last, 3, 6)
     assert line == model.decode(np.stack([first, (first + last) / 2, last]), 6)
+    ids = [model.trained.corpus([poem(number)]) for number in (1, 2)]
+    windows = [each.ids[: each.starts[1]] for each in ids]
+    assert line == model.interpolate(windows[0].tolist(), windows[1], 3, 6)
+    vectors = [model.trained.lexicon.matrix[window] for window in windows]
+    assert line == model.interpolate(vectors[0], vectors[1][None], 3, 6)
     with pytest.raises(PlanError, match="steps: a line has 2 points or more, not 1"):
         model.interpolate(first, last, steps=1)
     with pytest.raises(DataError, match="a code of this model has 8 numbers, this one has 2"):

@@ -20,7 +20,7 @@ from headway.data.npy import Array
 from headway.errors import RunError
 from headway.feed.bucket import Uneven
 from headway.plan.values import Position
-from headway.tools.samplers import BucketingSampler, DynamicBatchSampler, EpochSampler, checked
+from headway.tools.samplers import BucketingSampler, DynamicBatchSampler, EpochSampler, at_least_one, checked
 
 _Item = tuple[Any, Position | None]
 
@@ -59,7 +59,7 @@ class CollateFunction:
 class EpochLoader(DataLoader[Any]):
     """A DataLoader over an EpochSampler that knows what its user received, whatever its workers have asked for."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - those of a DataLoader
         self,
         dataset: Any,
         batch_sampler: EpochSampler,
@@ -67,6 +67,8 @@ class EpochLoader(DataLoader[Any]):
         collate_fn: Callable[[list[Any]], Any],
         num_workers: int = 0,
         pin_memory: bool = False,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
     ) -> None:
         super().__init__(
             dataset,
@@ -74,6 +76,8 @@ class EpochLoader(DataLoader[Any]):
             collate_fn=collate_fn,
             num_workers=num_workers,
             pin_memory=pin_memory,
+            prefetch_factor=prefetch_factor,
+            persistent_workers=persistent_workers,
         )
         self.steps = batch_sampler
 
@@ -104,34 +108,46 @@ class EpochLoader(DataLoader[Any]):
 
 def create_optimized_dataloader(  # noqa: PLR0913 - keywords of a facade
     dataset: Any,
-    *,
     batch_size: int | None = None,
+    *,
     max_tokens: int = 4096,
     max_batch_size: int = 64,
     lengths: Any = None,
     shuffle: bool = True,
     seed: int = 0,
+    drop_last: bool = False,
     rank: int = 0,
     world: int = 1,
     uneven: Uneven = "repeat",
     collate_fn: Callable[[list[Any]], Any] | None = None,
     num_workers: int = 0,
     pin_memory: bool = False,
+    prefetch_factor: int | None = None,
+    persistent_workers: bool = False,
 ) -> EpochLoader:
     """A DataLoader with batches of like lengths: `batch_size` rows each, or without it as many as `max_tokens` hold.
 
     Lengths come from the dataset where it has them. Workers are none: handing over a batch costs more than making it.
     """
     known = dataset if lengths is None else lengths
+    order: Any = {"shuffle": shuffle, "seed": seed, "rank": rank, "world": world, "uneven": uneven}
     if batch_size is None:
-        sampler = DynamicBatchSampler(
-            known, max_tokens, max_batch_size, shuffle=shuffle, seed=seed, rank=rank, world=world, uneven=uneven
-        )
+        problem = "drop_last: batches of max_tokens have no full size; give batch_size as well"
+        checked(not drop_last, "create_optimized_dataloader", problem)
+        sampler = DynamicBatchSampler(known, max_tokens, max_batch_size, **order)
     else:
-        sampler = BucketingSampler(known, batch_size, shuffle=shuffle, seed=seed, rank=rank, world=world, uneven=uneven)
+        sampler = BucketingSampler(known, batch_size, drop_last=drop_last, **order)
     rows = _Documents(dataset) if isinstance(dataset, Dataset) else dataset
     collate = CollateFunction() if collate_fn is None else collate_fn
-    return EpochLoader(rows, sampler, collate_fn=collate, num_workers=num_workers, pin_memory=pin_memory)
+    return EpochLoader(
+        rows,
+        sampler,
+        collate_fn=collate,
+        num_workers=num_workers,
+        pin_memory=pin_memory,
+        prefetch_factor=prefetch_factor,
+        persistent_workers=persistent_workers,
+    )
 
 
 class AsyncDataPrefetcher:
@@ -143,7 +159,7 @@ class AsyncDataPrefetcher:
     def __init__(
         self, loader: Iterable[Any], buffer_size: int = 2, *, device: torch.device | str | None = None
     ) -> None:
-        checked(buffer_size >= 1, "AsyncDataPrefetcher", f"buffer_size should be 1 or more, not {buffer_size}")
+        at_least_one("AsyncDataPrefetcher", {"buffer_size": buffer_size})
         self._loader = loader
         self._depth = buffer_size
         self._device = None if device is None else torch.device(device)

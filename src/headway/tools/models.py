@@ -102,17 +102,8 @@ class RNNEncoder(nn.Module):
         bidirectional: bool = False,
         seed: int = 0,
     ) -> None:
+        settings = _given(locals())
         super().__init__()
-        settings = Architecture(
-            input_size=input_size,
-            hidden_size=hidden_size,
-            bottleneck_dim=bottleneck_dim,
-            rnn_type=rnn_type,
-            num_layers=num_layers,
-            dropout=dropout,
-            use_batch_norm=use_batch_norm,
-            bidirectional=bidirectional,
-        )
         self.network = settings.network(seed)
         del self.network.decoder
 
@@ -136,17 +127,9 @@ class RNNDecoder(nn.Module):
         teacher_forcing_ratio: float = 0.5,
         seed: int = 0,
     ) -> None:
+        settings = _given(locals())
         super().__init__()
-        self.settings = Architecture(
-            input_size=output_size,
-            hidden_size=hidden_size,
-            bottleneck_dim=bottleneck_dim,
-            max_seq_len=max_seq_len,
-            rnn_type=rnn_type,
-            num_layers=num_layers,
-            dropout=dropout,
-            teacher_forcing_ratio=teacher_forcing_ratio,
-        )
+        self.settings = settings.but({"input_size": output_size})
         self.network = self.settings.network(seed)
         del self.network.encoder, self.network.code, self.network.norm
 
@@ -184,23 +167,9 @@ class RNNAutoencoder(nn.Module):
         attention_heads: int = 4,
         seed: int = 0,
     ) -> None:
+        settings = _given(locals())
         super().__init__()
-        given = Architecture(
-            input_size=input_size,
-            hidden_size=hidden_size,
-            bottleneck_dim=bottleneck_dim,
-            max_seq_len=max_seq_len,
-            rnn_type=rnn_type,
-            num_layers=num_layers,
-            dropout=dropout,
-            teacher_forcing_ratio=teacher_forcing_ratio,
-            bottleneck_regularization=bottleneck_regularization,
-            bidirectional=bidirectional,
-            use_batch_norm=use_batch_norm,
-            use_attention=use_attention,
-            attention_heads=attention_heads,
-        )
-        self.settings = given.but(config or {})
+        self.settings = settings.but(config or {})
         self.network = self.settings.network(seed)
 
     @property
@@ -302,6 +271,12 @@ class DenoisingConfig:
         if not self.adaptive_noise:
             return NoiseSection(kind=kind, amount=self.noise_strength)
         return NoiseSection(kind=kind, amount=self.final_noise, from_amount=self.initial_noise, ramp=self.warmup_epochs)
+
+
+def _given(names: Mapping[str, Any]) -> Architecture:
+    """The settings among the names that a constructor knows: those of its parameters which are settings."""
+    settings = {each.name for each in dataclasses.fields(Architecture)}
+    return Architecture(**{name: value for name, value in names.items() if name in settings})
 
 
 def lengths_of(sequences: Tensor, mask: Tensor | None) -> Tensor:

@@ -184,7 +184,7 @@ class RNN:
         return decode(self.trained, codes, length)
 
     def interpolate(self, first: Any, last: Any, steps: int = 10, length: int | None = None) -> list[str]:
-        """The texts of codes on the line between two texts, or two codes."""
+        """The texts of codes on the line between two windows, given as `encode` takes them, or between two codes."""
         from headway.tools.poetry_codes import between
 
         return self.decode(between(self.trained, first, last, steps), length)

@@ -36,7 +36,7 @@ def decode(model: Trained, codes: Any, length: int | Sequence[int] | None) -> li
 
 
 def between(model: Trained, first: Any, last: Any, steps: int) -> Codes:
-    """Codes on the straight line between two texts, or two codes, both included."""
+    """Codes on the straight line between two windows, or two codes, both included."""
     if steps < 2:
         raise PlanError("interpolate", [f"steps: a line has 2 points or more, not {steps}"])
     ends = [_one(model, each) for each in (first, last)]
@@ -45,10 +45,11 @@ def between(model: Trained, first: Any, last: Any, steps: int) -> Codes:
 
 
 def _one(model: Trained, given: Any) -> Codes:
-    """The code of a text's first window, or the code itself."""
-    if isinstance(given, str):
-        return model.encode([given]).codes[0]
-    code = np.asarray(given, np.float32).reshape(-1)
+    """The code of the first window of a text, of ids or of word vectors, or the code itself."""
+    numbers = None if isinstance(given, str) else np.asarray(given)
+    if numbers is None or numbers.dtype.kind != "f" or numbers.shape[:-1] not in ((), (1,)):
+        return encode(model, given)[0]
+    code = numbers.astype(np.float32).reshape(-1)
     if len(code) != model.codec.code:
         raise DataError(f"a code of this model has {model.codec.code} numbers, this one has {len(code)}")
     return code

@@ -140,7 +140,7 @@ class BucketingSampler(EpochSampler):
         uneven: Uneven = "repeat",
     ) -> None:
         """With `drop_last` all batches are full: the rows too many sit out, others every epoch."""
-        checked(batch_size >= 1, "BucketingSampler", f"batch_size should be 1 or more, not {batch_size}")
+        at_least_one("BucketingSampler", {"batch_size": batch_size})
         lengths = lengths_of(lengths_or_dataset)
         many = len(lengths) - (len(lengths) % batch_size if drop_last else 0)
 
@@ -167,8 +167,7 @@ class DynamicBatchSampler(EpochSampler):
         world: int = 1,
         uneven: Uneven = "repeat",
     ) -> None:
-        checked(max_tokens >= 1, "DynamicBatchSampler", f"max_tokens should be 1 or more, not {max_tokens}")
-        checked(max_batch_size >= 1, "DynamicBatchSampler", f"max_batch_size should be 1 or more, not {max_batch_size}")
+        at_least_one("DynamicBatchSampler", {"max_tokens": max_tokens, "max_batch_size": max_batch_size})
         lengths = lengths_of(lengths_or_dataset)
 
         def lay_out(epoch: int) -> Epoch:
@@ -198,8 +197,7 @@ class PoemAwareSampler(EpochSampler):
         uneven: Uneven = "repeat",
     ) -> None:
         name, poems = "PoemAwareSampler", poems_of(poems_or_dataset)
-        checked(max_chunks_per_poem >= 1, name, f"max_chunks_per_poem should be 1 or more, not {max_chunks_per_poem}")
-        checked(batch_size >= 1, name, f"batch_size should be 1 or more, not {batch_size}")
+        at_least_one(name, {"max_chunks_per_poem": max_chunks_per_poem, "batch_size": batch_size})
         known = _column(poems_or_dataset, "lengths") if lengths is None else lengths_of(lengths)
         widths = np.ones(len(poems), np.int64) if known is None else known
         checked(len(widths) == len(poems), name, f"there are {len(widths)} lengths for {len(poems)} chunks")
@@ -225,8 +223,8 @@ class ChunkSequenceSampler(EpochSampler):
         world: int = 1,
         uneven: Uneven = "repeat",
     ) -> None:
-        name, poems = "ChunkSequenceSampler", poems_of(poems_or_dataset)
-        checked(sequence_length >= 1, name, f"sequence_length should be 1 or more, not {sequence_length}")
+        poems = poems_of(poems_or_dataset)
+        at_least_one("ChunkSequenceSampler", {"sequence_length": sequence_length})
 
         def lay_out(epoch: int) -> Epoch:
             return runs(poems, most_rows=sequence_length, seed=seed, epoch=epoch, shuffle=shuffle)
@@ -251,6 +249,12 @@ def checked(fine: bool, where: str, problem: str) -> None:
     """A PlanError unless all is well."""
     if not fine:
         raise PlanError(where, [problem])
+
+
+def at_least_one(where: str, given: Mapping[str, int]) -> None:
+    """A PlanError that names the first of these settings which is 0 or less."""
+    for name, value in given.items():
+        checked(value >= 1, where, f"{name} should be 1 or more, not {value}")
 
 
 def _found(data: Any, name: str, meaning: str) -> Ints:
