@@ -51,11 +51,6 @@ class Groundwork:
         numbers = np.arange(len(rows.starts) - 1) if documents is None else documents
         return without(self.lexicon.read_as[rows.ids], rows.starts, owned, numbers)
 
-    def counts(self) -> Ints:
-        """How often each word is a target on the learned side."""
-        learned = self.corpus(self.material.train)
-        return np.bincount(learned.ids[learned.owned], minlength=len(self.lexicon.matrix))
-
     @cached_property
     def baselines(self) -> Baselines:
         """What a constant and a line of the model's size reach, fitted on the learned side."""

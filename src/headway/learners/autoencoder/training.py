@@ -57,7 +57,7 @@ class NetworkLearner:
         self._ground = groundwork(setup)
         self._ground.check()
         self._model = made_model(section, self._ground.lexicon.matrix, seed=setup.run.seed, device=self._device)
-        self._model.expect(torch.from_numpy(self._ground.counts()))
+        self._model.expect(torch.from_numpy(self._ground.lexicon.learned))
         self._lesson = Lesson(section, self._ground, self._model, seed=setup.run.seed, rank=setup.place.rank)
         self._stepper = Stepper(section.optimizer, make_optimizer(section.optimizer, self._model.parameters()))
         # Epochs have other batches, but as many: rows are cut into batches in the order of their lengths.
