@@ -124,22 +124,20 @@ def _autoencoder_speed(result: Result) -> list[Row]:
     found: list[Row] = []
     for lengths, least in (("B", {"fp32": ">= 4.5", "bf16": ">= 7.5"}), ("A", {"fp32": ">= 2.5", "bf16": ">= 4"})):
         naive = f"{lengths}: naive"
-        for variant in ("fp32", "bf16", "fp32, forced", "bf16, forced", "bf16, 16 windows"):
-            if not any(one["variant"] == f"{lengths}: {variant}" for one in result.repetitions):
-                continue
-            faster = _times(_sequences(result, f"{lengths}: {variant}", over=naive))
-            found.append((f"sequences/s, lengths {lengths}: {variant} / naive", least.get(variant, "reported"), faster))
+        for precision, target in least.items():
+            variant = f"{lengths}: {precision}"
+            faster = _times(_sequences(result, variant, over=naive))
+            found.append((f"sequences/s, lengths {variant} / naive", target, faster))
         found.append((f"  sequences/s: {naive}", "", str(_sequences(result, naive))))
+    for precision in ("fp32", "bf16"):
+        share = _times(_sequences(result, f"B: {precision}, two passes", over=f"B: {precision}"))
+        found.append((f"  two passes / one, {precision}", ">= 0.7", share))
     both = _times(_sequences(result, "B: bf16, all threads", over="B: naive, all threads"))
-    return [*found, ("sequences/s, lengths B, all threads: bf16 / naive", "reported", both)]
-
-
-def _autoencoder_skill(result: Result) -> list[Row]:
-    title, found = f"skill on held-out windows after {result.facts['epochs']} epochs", list[Row]()
-    for variant in dict.fromkeys(one["variant"] for one in sorted(result.repetitions, key=lambda one: one["variant"])):
-        ours = "naive" not in variant
-        faster = f", at {_times(_sequences(result, variant, over='naive'))} its sequences/s" if ours else ""
-        found.append((f"{title}: {variant}", ">= naive" if ours else "", f"{result.figure(variant, 'skill')}{faster}"))
+    found.append(("sequences/s, lengths B, all threads: bf16 / naive", "reported", both))
+    title = f"skill on held-out windows of B after {result.facts['epochs']['B']} epochs"
+    for variant in ("naive", "fp32", "bf16", "fp32, two passes", "bf16, two passes"):
+        target = ">= naive" if variant in ("fp32", "bf16") else ""
+        found.append((f"{title}: {variant}", target, str(result.figure(f"B: {variant}", "skill"))))
     return found
 
 
@@ -209,7 +207,6 @@ _ROWS: dict[str, Callable[[Result], list[Row]]] = {
     "first_use": _first_use,
     "vectors": _vectors,
     "autoencoder_speed": _autoencoder_speed,
-    "autoencoder_skill": _autoencoder_skill,
     "autoencoder_memory": _autoencoder_memory,
     "checkpoint_stall": _checkpoint_stall,
 }

@@ -85,6 +85,18 @@ def test_the_map_to_the_code_starts_with_a_tenth_of_the_usual_gain() -> None:
     assert 0.9 * bound < weight.abs().max() <= bound
 
 
+@pytest.mark.parametrize("settings", KINDS)
+def test_the_mean_direction_of_what_is_learned_is_written_before_anything_is(settings: dict[str, Any]) -> None:
+    made, counts = model(**settings).eval(), torch.arange(WORDS)
+    mean = (counts[:, None] * made.unit).sum(dim=0) / counts.sum()
+    made.expect(counts)
+    seen = made.read(windows(), LENGTHS)
+    written = made.free(seen.z, LENGTHS, seen.states)
+
+    assert torch.allclose(written, mean.expand_as(written), atol=1e-6)
+    assert not torch.allclose(mean, made.unit.mean(dim=0), atol=1e-3)
+
+
 @pytest.mark.parametrize(("settings", "parameters"), [({}, 3_587_864), ({"layers": 2, "code": 128}, 8_020_952)])
 def test_the_reference_models_have_the_size_they_are_known_to_have(settings: dict[str, Any], parameters: int) -> None:
     words = torch.randn(3, 300, generator=torch.Generator().manual_seed(0))

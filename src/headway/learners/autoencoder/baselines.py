@@ -15,9 +15,10 @@ from headway.learners.autoencoder.pca import LinearCodec
 from headway.learners.autoencoder.scores import AT_ONCE, Doubles, Predict, side_of
 from headway.learners.autoencoder.words import KINDS, Kind, Singles, Table
 
-# Numbers of flattened windows that a linear code is fitted on: 512 MB; of more windows a sample is drawn.
+# Numbers of flattened windows that a linear code is fitted on: a few seconds; of more windows a sample is drawn.
 MOST_NUMBERS = 1 << 27
-_NUMBERS_AT_ONCE = 1 << 22
+# Flattened windows held at once: 8 MB.
+_NUMBERS_AT_ONCE = 1 << 21
 
 CONSTANT = "constant direction"
 POSITIONS = "constant of each position"

@@ -26,11 +26,25 @@ class LinearCodec:
 
     @classmethod
     def fit(cls, flat_batches: Iterable[Singles], code: int) -> LinearCodec:
-        """The code of so many numbers that loses least of some windows, given some rows at a time."""
-        sums = LinearSums()
+        """The code of so many numbers that loses least of some windows, given some rows at a time.
+
+        They are gone through again and again, so that no more than one part of them is ever held.
+        """
+        count, total = 0, np.zeros(0)
         for rows in flat_batches:
-            sums.add(rows)
-        return sums.finish(code)
+            total = rows.sum(axis=0, dtype=np.float64) + (total if count else 0.0)
+            count += len(rows)
+        _check(count, len(total), code)
+        mean = (total / count).astype(np.float32)
+
+        def times(block: Singles) -> Singles:
+            made = np.zeros_like(block)
+            for rows in flat_batches:
+                apart = rows - mean
+                made += apart.T @ (apart @ block)
+            return made
+
+        return _filled(mean, orthonormal(largest(times, len(mean), code).vectors.T), code)
 
     @property
     def code(self) -> int:
@@ -90,18 +104,13 @@ class LinearSums:
 
     def finish(self, code: int) -> LinearCodec:
         """The code of everything added; can be asked for again after more. A ValueError before two windows."""
-        if self._count < 2:
-            raise ValueError(f"a linear code needs 2 windows or more, not {self._count}")
-        if not 1 <= code <= len(self._sum):
-            raise ValueError(f"a code of windows of {len(self._sum)} numbers has 1 to {len(self._sum)}, not {code}")
+        _check(self._count, len(self._sum), code)
         mean = (self._sum / self._count).astype(np.float32)
         if self._products is None:
             found = _of_rows(np.concatenate(self._rows) - mean, code)
         else:
             found = self._products.directions(mean, self._count, code)
-        directions = np.zeros((code, len(mean)), np.float32)
-        directions[: len(found)] = found
-        return LinearCodec(mean, directions)
+        return _filled(mean, found, code)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything gathered so far, by name, for a checkpoint."""
@@ -145,6 +154,20 @@ class _Products:
             return np.asarray(self.sums @ block - count * np.outer(off, off @ block), np.float32)
 
         return orthonormal(largest(times, len(off), code).vectors.T)
+
+
+def _check(windows: int, numbers: int, code: int) -> None:
+    if windows < 2:
+        raise ValueError(f"a linear code needs 2 windows or more, not {windows}")
+    if not 1 <= code <= numbers:
+        raise ValueError(f"a code of windows of {numbers} numbers has 1 to {numbers}, not {code}")
+
+
+def _filled(mean: Singles, found: Singles, code: int) -> LinearCodec:
+    """With zeros for the directions that there are not."""
+    directions = np.zeros((code, len(mean)), np.float32)
+    directions[: len(found)] = found
+    return LinearCodec(mean, directions)
 
 
 def _of_rows(apart: Singles, code: int) -> Singles:

@@ -51,7 +51,6 @@ class NetworkLearner:
         self._section = section
         self._folder = setup.folder
         self._device = device_of(section.device)
-        heap.keep()
         for text in doubts(section.model):
             setup.warn(text)
         self._ground = groundwork(setup)
@@ -94,6 +93,8 @@ class NetworkLearner:
         asked = demand(self._section, batch.position.epoch)
         windows = self._lesson.windows(batch, asked)
         if self._threads is None and len(windows):
+            if self._device.type == "cpu":
+                heap.keep()
             self._threads = self._choose_threads(windows)
         metrics: Metrics = {"sequences": len(windows), "left_out": len(batch.starts) - 1 - len(windows)}
         learned, before = False, self._running.copy()
