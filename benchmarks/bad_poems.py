@@ -172,12 +172,16 @@ CASES = (
         arguments=setting("learner.schedule.kind", "warmup_cosine"),
     ),
     _case(
-        "noise of words without signs for them", r"learner\.noise\.kind", r"data\.tokenizer = \"verse\"",
-        arguments=_settings("learner.noise.kind=mask", "data.tokenizer=words"),
+        "a tokenizer without signs for padding", r"data\.tokenizer", 'leave it at "verse"',
+        arguments=setting("data.tokenizer", "words"),
     ),
     _case(
-        "rare words without a sign for them", r"learner\.min_count", r"data\.tokenizer = \"verse\"",
-        arguments=_settings("learner.min_count=2", "data.tokenizer=words"),
+        "near words of made-up vectors", r"learner\.noise\.kind", "made-up",
+        arguments=_settings("learner.noise.kind=synonym", "learner.vectors=random"),
+    ),
+    _case(
+        "a skill to stop at that nothing measures", r"learner\.stop_at", "evaluate_every = 0",
+        arguments=_settings("learner.stop_at=0.5", "learner.evaluate_every=0"),
     ),
     _case(
         "a linear code longer than a window", r"learner\.model\.code", "60", "lower it",

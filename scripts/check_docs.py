@@ -116,12 +116,18 @@ def _leaves(known: Mapping[str, Setting], above: str = "") -> Iterator[tuple[str
     """Every setting by its dotted key, those of inner tables and of tables in a list included."""
     for name, setting in known.items():
         key = f"{above}{name}"
-        listed = next((each for each in get_args(setting.hint) if is_dataclass(each)), None)
-        inner = setting.section or listed
+        inner = setting.section or _listed(setting.hint)
         if setting.section is None:
             yield key, setting
-        if isinstance(inner, type):
+        if inner is not None:
             yield from _leaves(settings(inner), f"{key}.")
+
+
+def _listed(hint: Any) -> type | None:
+    """The table that a list holds, however deep in the hint it stands."""
+    if isinstance(hint, type) and is_dataclass(hint):
+        return hint
+    return next((found for part in get_args(hint) if (found := _listed(part))), None)
 
 
 def _means(shown: str, default: object, setting: Setting) -> bool:

@@ -18,7 +18,9 @@ from headway.learners.autoencoder.lexicon import Facts, Lexicon
 from naive_autoencoder import NaiveAutoencoder, NaiveCodec, PaddedWindows, Settings, judge, network_of, perform, train
 
 SMALL = Settings(batch=4, longest=6, hidden=8, code=3, dropout=0.0, learning_rate=0.01)
-WORDS, DIMENSIONS = 12, 5
+WORDS, DIMENSIONS = 13, 5
+# Padding and the unknown word.
+MARKS = 2
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +31,7 @@ def one_thread() -> None:
 def corpus(windows: int = 20, seed: int = 0) -> Corpus:
     draw = np.random.default_rng(seed)
     lengths = draw.integers(2, 7, windows)
-    ids = draw.integers(1, WORDS, int(lengths.sum()))
+    ids = draw.integers(MARKS, WORDS, int(lengths.sum()))
     starts = np.concatenate([[0], np.cumsum(lengths)])
     return Corpus(ids, starts, np.ones(len(ids), bool), np.arange(windows))
 
@@ -37,9 +39,10 @@ def corpus(windows: int = 20, seed: int = 0) -> Corpus:
 def lexicon() -> Lexicon:
     matrix = np.random.default_rng(1).normal(size=(WORDS, DIMENSIONS)).astype(np.float32)
     matrix[0] = 0
-    vocabulary = Vocabulary([f"w{number}" for number in range(WORDS)], "plain")
+    vocabulary = Vocabulary([f"w{number}" for number in range(WORDS)], "plain", MARKS)
     facts = Facts(source="made", made_up=False, found={}, rare=0)
-    return Lexicon(vocabulary, matrix, np.ones(WORDS, bool), np.arange(WORDS), np.ones(WORDS, np.int64), facts)
+    ids = np.arange(WORDS)
+    return Lexicon(vocabulary, matrix, ids >= MARKS, ids, np.ones(WORDS, np.int64), facts)
 
 
 def material(folder: Path) -> Path:
