@@ -119,8 +119,6 @@ class NaiveAutoencoder(nn.Module):
         self.decoder = nn.LSTM(dimensions, hidden, batch_first=True)
         self.output = nn.Linear(hidden, dimensions)
         self.take(network_of(dimensions, settings))
-        # Ours starts by writing the usual direction; everybody's starts with small numbers.
-        nn.init.xavier_uniform_(self.output.weight)
 
     def take(self, network: Network) -> None:
         """Have the weights of a network of `headway.learners.autoencoder`."""

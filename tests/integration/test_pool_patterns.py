@@ -144,21 +144,22 @@ def test_a_second_interrupt_ends_every_process_at_once(corpus: Path, tmp_path: P
     assert not any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children)
 
 
-def test_a_finished_run_has_no_more_runs_of_one_size_than_may_pile_up_and_records_what_was_merged(
+def test_what_a_run_left_piled_up_is_merged_beside_its_next_session_and_recorded(
     corpus: Path, alone: list[tuple[str, int]], tmp_path: Path
 ) -> None:
-    """The last save alone brings as many runs as there are workers."""
     # As many batches as workers, all of about one size: each worker learns one, whatever else the machine is doing.
     settings = ("workers=4", "run.batch_tokens=4700", "learner.compact_after=3", 'run.save_every="1h"')
     result = trained(corpus, *settings, runs=tmp_path)
-
     with headway.open_memory(result.folder) as memory:
         left = groups(memory.manifest, after=3)
-    events = [json.loads(line) for line in (result.folder / "record.jsonl").read_text().splitlines()]
-    assert sum(event.get("steps", 0) for event in events) == result.workers == 4
-    assert left == []
+    assert [len(runs) for runs in left] == [4, 4]
     assert patterns(result.folder) == alone
-    assert [event["text"] for event in events if event["event"] == "upkeep"] == ["8 run files were merged into 2"]
+
+    again = trained(corpus, *settings, "run.epochs=40", "run.save_every=0", mode="resume", runs=tmp_path)
+
+    events = [json.loads(line) for line in (result.folder / "record.jsonl").read_text().splitlines()]
+    assert "8 run files were merged into 2" in [event["text"] for event in events if event["event"] == "upkeep"]
+    assert patterns(again.folder) == [(name, 40 * count) for name, count in alone]
 
 
 def test_every_worker_has_its_turn_though_every_batch_may_be_saved(corpus: Path, tmp_path: Path) -> None:

@@ -98,7 +98,12 @@ EFFECTS: dict[str, tuple[tuple[str, ...], tuple[str, str], Callable[[Trained], A
         ("learner.source=here", "learner.source=there"),
         Trained.titles,
     ),
-    "learner.compact_after": (_EACH, ("learner.compact_after=2", "learner.compact_after=64"), Trained.runs),
+    # With four times as many as may pile up, a save waits for the merge, however slow that is.
+    "learner.compact_after": (
+        (*_EACH, "run.epochs=10"),
+        ("learner.compact_after=2", "learner.compact_after=64"),
+        Trained.runs,
+    ),
     "run.save_every": (_SMALL, ("run.save_every=0", "run.save_every=1h"), Trained.saves),
     "run.epochs": ((), ("run.epochs=1", "run.epochs=2"), Trained.patterns),
     "run.documents": ((), ("run.documents=7", "run.documents=8"), lambda run: run.result.documents),

@@ -1,6 +1,5 @@
 """Merged runs: the same sums are the same bytes, however they were divided."""
 
-import re
 import resource
 from collections import Counter
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from made_threads import PATIENCE_SECONDS
 from headway.errors import MemoryDamage, RunError
 from headway.learners.patterns import compactor
 from headway.learners.patterns.compact import compact, rows_within
-from headway.learners.patterns.compactor import Compactor, Ears, Merge, groups, run_merges
+from headway.learners.patterns.compactor import Compactor, Ears, Merge, run_merges
 from headway.learners.patterns.manifest import Identity, Manifest
 from headway.learners.patterns.runs import RunFile, RunReader, RunWriter, open_runs
 from headway.learners.patterns.tally import Tally
@@ -160,22 +159,14 @@ class TestInTheBackground:
         with pytest.raises(MemoryDamage, match="checksum"):
             at_work.take(manifest)
 
-    def test_in_the_end_no_more_runs_are_left_than_may_pile_up(
-        self, at_work: Compactor, manifest: Manifest, tmp_path: Path, noted: list[str]
-    ) -> None:
-        """What came while a compaction was under way, and what made too few for one before, is merged as well."""
+    def test_none_is_begun_once_the_run_is_over(self, at_work: Compactor, manifest: Manifest, tmp_path: Path) -> None:
+        before = {path.name for path in tmp_path.iterdir()}
+        at_work.rest()
         at_work.consider(manifest)
-        more = replace(manifest, runs=(*manifest.runs, *(run(tmp_path, f"more{n}", {n: 1}) for n in range(5))))
+        at_work.wait()
 
-        settled = at_work.settle(more)
-
-        assert groups(settled, after=3) == []
-        assert settled.observed(0) == more.observed(0)
-        assert noted == []
-        at_work.discard()
-        assert {path.name for path in tmp_path.iterdir()} == settled.files()
-        (said,) = noted
-        assert re.fullmatch(r"\d+ run files were merged into 2", said)
+        assert at_work.take(manifest) == manifest
+        assert {path.name for path in tmp_path.iterdir()} == before
 
     def test_runs_that_come_faster_than_they_are_merged_are_waited_for(
         self, at_work: Compactor, manifest: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

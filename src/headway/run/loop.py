@@ -45,7 +45,7 @@ def drive(run: Run, feed: Batches, learner: Learner, record: Record) -> Ending:
             record.write(Note("stopping: what was learned is being saved"))
             _settle(run, feed, learner, record, position)
             return "stopped"
-    # A stopped run is not complete: what finishing may cost (a compaction) is paid by the run that gets there.
+    # A stopped run is not complete: what finishing may cost is paid by the run that gets there.
     with record.span("finish"):
         learner.finish()
     _settle(run, feed, learner, record, position)

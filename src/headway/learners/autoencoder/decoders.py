@@ -34,7 +34,7 @@ class RecurrentDecoder(nn.Module):
         self.layers = nn.ModuleList(recurrent(self.kind, size, section.hidden) for size in inputs)
         self.dropout = Dropout(section.dropout, draws)
         self.memory = _memory(section, seen)
-        self.output = Addition(section.hidden, dimensions)
+        self.output = nn.Linear(section.hidden, dimensions)
 
     def forward(self, z: Tensor, inputs: Tensor, lengths: Tensor, states: Tensor | None) -> Tensor:
         """All steps in one call: the output at a step depends on the code and on inputs up to it."""

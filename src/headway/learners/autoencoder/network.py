@@ -63,7 +63,8 @@ class Network(nn.Module):
 
     @torch.no_grad()
     def expect(self, usual: Tensor) -> None:
-        """Have this vector be what is written at first: the best answer there is before a code says anything."""
+        """Have this vector be all that is written at first: the best answer there is before a code says anything."""
+        self.decoder.output.weight.zero_()
         self.decoder.output.bias.copy_(usual)
 
     def read(self, vectors: Tensor, lengths: Tensor) -> Encoded:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -170,14 +171,9 @@ class Compactor:
         self._adopted += merges
         return adopt(manifest, merges).manifest
 
-    def settle(self, manifest: Manifest) -> Manifest:
-        """The manifest once so few runs are left that none is worth a compaction."""
-        self.consider(manifest)
-        while self._running is not None:
-            self.wait()
-            manifest = self.take(manifest)
-            self.consider(manifest)
-        return manifest
+    def rest(self) -> None:
+        """Begin none any more: the run is over, and nobody should wait for what its next session can do beside it."""
+        self._not_before = sys.maxsize
 
     def discard(self) -> None:
         """Remove the files that a manifest does not name since it adopted compactions; it must be durable by now."""

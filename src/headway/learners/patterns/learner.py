@@ -146,6 +146,7 @@ class PatternLearner:
             self._manifest = saved
             for path in orphans(self._folder, saved):
                 path.unlink()
+        self._compactor.consider(saved)
         return saved.position
 
     def _begin(self) -> Manifest:
@@ -166,9 +167,12 @@ class PatternLearner:
             replace_json(self._folder / VOCABULARY, self._vocabulary.to_json())
 
     def finish(self) -> None:
-        """Merge whatever has piled up, for the next save to adopt, and wait until all that was restored is checked."""
+        """Adopt the rest, and wait until all that was restored is checked; what has piled up stays for another session.
+
+        Merging it here would take as long as the training did, and a memory is as good with many runs as with few.
+        """
         self.adopt([self._spool.flush()])
-        self._manifest = self._compactor.settle(self._manifest)
+        self._compactor.rest()
         if self._inspection is not None:
             self._inspection.wait()
 
