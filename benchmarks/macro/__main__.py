@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.macro.autoencoder import autoencoder_memory, autoencoder_speed, checkpoint_stall
+from benchmarks.macro.autoencoder import autoencoder_memory, autoencoder_quality, autoencoder_speed, checkpoint_stall
 from benchmarks.macro.bounds import eight, tenfold
 from benchmarks.macro.harness import LEAST_REPEATS, RESULTS, ROOT, Conditions, Result
 from benchmarks.macro.material import Corpus, corpus, nothing, verse
@@ -33,6 +33,7 @@ _OF_PROSE: dict[str, Experiment] = {
 }
 _OF_VERSE: dict[str, Experiment] = {
     "autoencoder_speed": autoencoder_speed,
+    "autoencoder_quality": autoencoder_quality,
     "autoencoder_memory": autoencoder_memory,
     "checkpoint_stall": checkpoint_stall,
 }

@@ -141,6 +141,16 @@ def _autoencoder_speed(result: Result) -> list[Row]:
     return found
 
 
+def _autoencoder_quality(result: Result) -> list[Row]:
+    title, found = f"skill on held-out verse after {result.facts['epochs']} epochs", list[Row]()
+    for variant in sorted({one["variant"] for one in result.repetitions}):
+        reached, line = result.figure(variant, "skill"), result.figure(variant, "linear_skill")
+        cosine, constant = (result.figure(variant, name).median for name in ("cosine", "constant"))
+        said = f"{reached}; PCA {line.median:.3f}; cosine {cosine:.3f}, constant {constant:.3f}"
+        found.append((f"{title}: {variant}", "PCA's or more", said))
+    return found
+
+
 def _autoencoder_memory(result: Result) -> list[Row]:
     peak, found = "train_peak_rss_bytes", list[Row]()
     for numbers in (300, 100):
@@ -207,6 +217,7 @@ _ROWS: dict[str, Callable[[Result], list[Row]]] = {
     "first_use": _first_use,
     "vectors": _vectors,
     "autoencoder_speed": _autoencoder_speed,
+    "autoencoder_quality": _autoencoder_quality,
     "autoencoder_memory": _autoencoder_memory,
     "checkpoint_stall": _checkpoint_stall,
 }
