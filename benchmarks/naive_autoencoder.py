@@ -223,7 +223,8 @@ def _step(
 
 def network_of(dimensions: int, settings: Settings) -> Network:
     """The same model as the learner has it: what is compared is the work, not the luck of the first weights."""
-    section = ModelSection(hidden=settings.hidden, code=settings.code, dropout=settings.dropout)
+    sizes = {"hidden": settings.hidden, "code": settings.code, "dropout": settings.dropout}
+    section = ModelSection(encoder="lstm", decoder="recurrent", **sizes)
     return Network(section, dimensions, generator=torch.Generator().manual_seed(settings.seed))
 
 

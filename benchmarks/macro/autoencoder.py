@@ -23,7 +23,9 @@ _FEW_REPEATS = 3
 # Larger batches take larger steps, which shrink towards the end; the naive loop keeps the rate it was published with.
 _RATE, _SCHEDULE = 1e-3, {"kind": "polynomial"}
 _CODES, _QUALITY_EPOCHS = (64, 128, 256), 20
-_LARGE = {"layers": 2, "code": 128}
+# The model of the naive loop, and a larger one of its kind.
+NAIVE = {"encoder": "lstm", "decoder": "recurrent", "hidden": 512}
+_LARGE = {**NAIVE, "layers": 2, "code": 128}
 _NEVER_SECONDS, _MINUTE_SECONDS, _OFTEN_SECONDS = 1e6, 60.0, 5.0
 _LONG_SECONDS, _SHORT_SECONDS = 75.0, 30.0
 _SAYS = (
@@ -53,7 +55,7 @@ class Ours:
     mode: str = "async"
     evaluated: bool = True
     """At the end; never before."""
-    model: dict[str, Any] = field(default_factory=dict)
+    model: dict[str, Any] = field(default_factory=lambda: dict(NAIVE))
 
     def plan(self, data: dict[str, Any], vectors: Path) -> dict[str, Any]:
         """As a mapping."""
@@ -101,7 +103,7 @@ def autoencoder_quality(conditions: Conditions, material: Corpus) -> Result:
     del material
     home, threads = _Home(conditions, "A"), os.cpu_count() or 1
     variants: Variants = {}
-    for model, codes in (({}, _CODES), ({"encoder": "lstm", "decoder": "recurrent"}, _CODES[:1])):
+    for model, codes in (({}, _CODES), (NAIVE, _CODES[:1])):
         for code in codes:
             made = {**model, "code": code}
             given = Ours(epochs=_QUALITY_EPOCHS, precision="bf16", threads=threads, model=made)

@@ -96,6 +96,7 @@ def autoencoder(**model: Any) -> autoencoders.Section:
     )
 
 
+RECURRENT = {"encoder": "lstm", "decoder": "recurrent"}
 GRADIENT = {
     "make": registry.make,
     "tokenizer": "verse",
@@ -106,6 +107,12 @@ KINDS = {
     "patterns": Kind(patterns.Section(), registry.make, pattern_outcome),
     "autoencoder": Kind(
         autoencoder(), outcome=network_outcome, satisfied=replace(autoencoder(), stop_at=-9.0), **GRADIENT
+    ),
+    "autoencoder, recurrent": Kind(
+        autoencoder(**RECURRENT),
+        outcome=network_outcome,
+        satisfied=replace(autoencoder(**RECURRENT), stop_at=-9.0),
+        **GRADIENT,
     ),
     "autoencoder, linear": Kind(
         autoencoder(encoder="pca"), outcome=linear_outcome, satisfied=autoencoder(encoder="pca"), **GRADIENT

@@ -34,6 +34,8 @@ patience = 9
 size = 10
 overlap = 2
 [learner.model]
+encoder = "lstm"
+decoder = "recurrent"
 hidden = 16
 code = 8
 dropout = 0.2

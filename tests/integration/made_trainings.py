@@ -26,7 +26,7 @@ PLAN = {
         "device": "cpu",
         "window": {"size": 8, "overlap": 2, "shortest": 3},
         "split": {"train": 0.8, "valid": 0.2, "test": 0.0},
-        "model": {"hidden": 8, "code": 4},
+        "model": {"encoder": "lstm", "decoder": "recurrent", "hidden": 8, "code": 4},
         "optimizer": {"learning_rate": 0.01},
     },
     "run": {"epochs": 1, "batch_tokens": 64, "save_every": 0},

@@ -25,7 +25,8 @@ def table(*, seed: int = 0) -> Tensor:
 
 def section(**settings: Any) -> ModelSection:
     """A small model, but for what is said."""
-    return ModelSection(**{"hidden": 16, "code": 4, "slots": 3, "dropout": 0.0, **settings})
+    usual: dict[str, Any] = {"encoder": "lstm", "decoder": "recurrent", "hidden": 16, "code": 4}
+    return ModelSection(**{**usual, "slots": 3, "dropout": 0.0, **settings})
 
 
 def model(*, seed: int = 0, **settings: Any) -> Autoencoder:

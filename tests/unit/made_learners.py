@@ -55,7 +55,9 @@ def write_vectors(path: Path, words: Sequence[str] = WORDS, *, dimensions: int =
 
 def section(**settings: Any) -> Section:
     """A small plan in which nothing draws chance, but for what is said; `model` and `optimizer` may be dicts."""
-    model = {"hidden": 8, "code": 4, "dropout": 0.0} | settings.pop("model", {})
+    model = {"encoder": "lstm", "decoder": "recurrent", "hidden": 8, "code": 4, "dropout": 0.0} | settings.pop(
+        "model", {}
+    )
     optimizer = {"learning_rate": 0.01} | settings.pop("optimizer", {})
     usual: dict[str, Any] = {
         "vectors": "random",

@@ -21,8 +21,9 @@ from headway.tools import (
     poetry_training,
 )
 
+EPOCHS = 8
 DESIGN = {"hidden_size": 16, "bottleneck_dim": 8}
-TRAINING = {"epochs": 2, "threads": 1, "learning_rate": 0.01, "num_workers": 4}
+TRAINING = {"epochs": EPOCHS, "threads": 1, "learning_rate": 0.01, "num_workers": 4}
 DATA = {"max_length": 12}
 
 
@@ -56,12 +57,12 @@ def test_one_call_trains_and_says_what_was_measured(model: RNN) -> None:
     assert found is not None
 
     assert Path(found["run"]) == model.folder and (model.folder / "record.jsonl").is_file()
-    assert (found["documents"], found["code"], found["dimensions"], found["threads"]) == (2 * 19, 8, DIMENSIONS, 1)
+    assert (found["documents"], found["code"], found["dimensions"], found["threads"]) == (EPOCHS * 19, 8, DIMENSIONS, 1)
     assert found["vectors"] == "glove.8d.txt"
     assert found["parameters"] == model.architecture.count_parameters(DIMENSIONS)
-    assert found["sequences"] == 2 * found["report"].trained_on.windows
+    assert found["sequences"] == EPOCHS * found["report"].trained_on.windows
     assert found["sequences_per_second"] == pytest.approx(found["sequences"] / found["seconds"])
-    assert found["evaluation"]["skill"] == pytest.approx(found["report"].free.skill, abs=1e-5)
+    assert found["best_skill"] == pytest.approx(found["report"].free.skill, abs=1e-5)
     assert found["checkpoints"]["failed"] == found["checkpoints"]["pending"] == 0
     assert found["notes"][0] == "bottleneck_dim is bottleneck_size"
     assert found["notes"][1].startswith("num_workers changes nothing")

@@ -61,6 +61,7 @@ class Architecture:
             raise PlanError("RNNAutoencoder", problems)
         return ModelSection(
             encoder=cell,  # type: ignore[arg-type]
+            decoder="recurrent",
             hidden=self.hidden_size,
             layers=self.num_layers,
             bidirectional=self.bidirectional,

@@ -55,11 +55,11 @@ class SplitSection:
 class ModelSection:
     """What is between a window and its reconstruction."""
 
-    encoder: Literal["lstm", "gru", "rnn", "transformer", "pca"] = "lstm"
+    encoder: Literal["lstm", "gru", "rnn", "transformer", "pca"] = "transformer"
     """What reads a window; `pca` is the linear model that every other has to beat."""
-    decoder: Literal["recurrent", "parallel"] = "recurrent"
+    decoder: Literal["recurrent", "parallel"] = "parallel"
     """What writes it again: token by token, or all at once from the code and the positions."""
-    hidden: Annotated[int, Ge(1)] = 512
+    hidden: Annotated[int, Ge(1)] = 256
     """Width of encoder and decoder."""
     layers: Annotated[int, Ge(1), Le(8)] = 1
     """Layers of each."""

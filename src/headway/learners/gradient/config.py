@@ -60,7 +60,7 @@ class OptimizerSection:
 
     kind: Literal["adam", "adamw", "sgd"] = "adamw"
     """The rule."""
-    learning_rate: Annotated[float, Gt(0), CAREFUL] = 2.5e-4
+    learning_rate: Annotated[float, Gt(0), CAREFUL] = 1e-3
     """The rate that schedules start from."""
     weight_decay: Annotated[float, Ge(0)] = 1e-5
     """How far weights are pulled to zero."""
