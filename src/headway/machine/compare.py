@@ -52,9 +52,15 @@ def compare(first: Sequence[Figure], second: Sequence[Figure]) -> Comparison:
     alpha = _FALSE_ALARMS / max(1, both)
     found = [_difference(figure, theirs.get(figure.name), alpha) for figure in first]
     found += [_only(figure, "the second") for figure in second if figure.name not in names]
-    verdicts: set[Verdict] = {difference.verdict for difference in found}
-    weightiest = min(verdicts, key=_WEIGHT.index, default=_WEIGHT[-1])
-    return Comparison(weightiest, tuple(found))
+    return Comparison(_weightiest(found), tuple(found))
+
+
+def _weightiest(found: Sequence[Difference]) -> Verdict:
+    verdicts = {difference.verdict for difference in found}
+    for verdict in _WEIGHT:
+        if verdict in verdicts:
+            return verdict
+    return "unclear"
 
 
 def _only(figure: Figure, which: str) -> Difference:
