@@ -51,6 +51,7 @@ class Made:
 
     values: dict[str, Sequence[float]]
     asked: list[str] = field(default_factory=list)
+    __name__: str = "made"
 
     def __call__(self, site: Site) -> Iterator[Probe | Lack]:
         for name in self.values:

@@ -81,6 +81,18 @@ def test_a_probe_that_fails_takes_no_other_with_it(tmp_path: Path) -> None:
     assert found[1].median == 5.0
 
 
+def test_a_group_that_cannot_prepare_its_probes_is_told_of_and_takes_no_other_with_it(tmp_path: Path) -> None:
+    def broken(site: Site) -> Iterator[Probe | Lack]:
+        yield Lack("gpu.copy", "GiB/s", "there is none")
+        raise RunError("the disk is full")
+
+    found = bench(tmp_path, (broken, *groups(VALUES)), limits=Limits(5, 1e9), means=means())
+
+    assert [each.name for each in found[:2]] == ["gpu.copy", "broken"]
+    assert found[1].why == "it could not be prepared: the disk is full"
+    assert found[2].values
+
+
 def test_nothing_is_left_in_the_folder(tmp_path: Path) -> None:
     measured(tmp_path, VALUES)
 

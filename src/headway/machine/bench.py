@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,7 +66,7 @@ def bench(
     began = means.clock()
     with ExitStack() as stack:
         site = _site(folder, means, stack)
-        offers = [offer for group in groups for offer in group(site)]
+        offers = [offer for group in groups for offer in _offers(group, site)]
         courses = [_Course(offer) for offer in offers if isinstance(offer, Probe)]
         _rounds(courses, limits, means, until=began + limits.seconds, progress=progress)
     figures = {course.probe.name: _figure(course, limits) for course in courses}
@@ -80,6 +80,14 @@ def _site(folder: Path, means: Means, stack: ExitStack) -> Site:
         own = Path(tempfile.mkdtemp(prefix=".headway-bench-", dir=folder))
     stack.callback(shutil.rmtree, own, ignore_errors=True)
     return Site(own, usable_cores(), free_memory(), means.clock, stack)
+
+
+def _offers(group: Group, site: Site) -> Iterator[Probe | Lack]:
+    """What a group offers; one that cannot prepare its probes takes no other group with it."""
+    try:
+        yield from group(site)
+    except _FAILURES as cause:
+        yield Lack(group.__name__, "", f"it could not be prepared: {cause}")
 
 
 def _lacks(offers: Iterable[Probe | Lack]) -> Iterable[Lack]:

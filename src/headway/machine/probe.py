@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 Better = Literal["more", "less"]
 
@@ -64,5 +64,14 @@ class Site:
         return max(self.clock() - began, 1e-9) / count
 
 
-Group = Callable[[Site], Iterator[Probe | Lack]]
-"""Opens what its probes need, and names them."""
+class Group(Protocol):
+    """Opens what its probes need, and names them."""
+
+    @property
+    def __name__(self) -> str:
+        """What is said of a group that cannot do so."""
+        ...
+
+    def __call__(self, site: Site, /) -> Iterator[Probe | Lack]:
+        """The probes, and what cannot be measured here."""
+        ...

@@ -4,7 +4,7 @@ import os
 import socket
 import threading
 import urllib.request
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 
 from headway.errors import RunError
@@ -36,12 +36,12 @@ def loopback(site: Site) -> Iterator[Probe | Lack]:
 
 def service(url: str | None) -> Group:
     """The probe of a service's answers, at the address that tells whether it is well."""
-    if url is None:
-        return lambda _: iter([Lack(SERVICE, "ms", "no service was named")])
-    how = f"GET {url}, mean of {_CALLS}"
 
     def group(site: Site) -> Iterator[Probe | Lack]:
-        yield Probe(SERVICE, "ms", "less", 0.3, lambda: 1000 * site.timed(lambda: _calls(url)) / _CALLS, how)
+        if url is None:
+            yield Lack(SERVICE, "ms", "no service was named")
+            return
+        yield Probe(SERVICE, "ms", "less", 0.3, _calling(site, url), f"GET {url}, mean of {_CALLS}")
 
     return group
 
@@ -89,6 +89,10 @@ def _trips(connection: socket.socket) -> None:
         connection.sendall(b"x")
         if not connection.recv(1):
             raise RunError("the echo on 127.0.0.1 ended early; run the bench again")
+
+
+def _calling(site: Site, url: str) -> Callable[[], float]:
+    return lambda: 1000 * site.timed(lambda: _calls(url)) / _CALLS
 
 
 def _calls(url: str) -> None:
