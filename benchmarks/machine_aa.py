@@ -1,8 +1,9 @@
-"""How often the bench finds a machine different from itself: python benchmarks/machine_aa.py [--suites 41].
+"""How often the bench finds a machine different from itself: python benchmarks/machine_aa.py [--suites 22].
 
 Whole suites run one after another, each in a process of its own, as `headway machine bench --again` does; each is
-compared with the one before. Then the same comparisons with one figure of the later suite made worse by a known factor
-say what the bench would have found. Suites are kept in a folder, and a later call goes on where one was interrupted.
+compared with the one before it and with the one before that. Then the same comparisons with one figure of the later
+suite made worse by a known factor say what the bench would have found. Suites are kept in a folder, and a later call
+goes on where one was interrupted.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from headway.machine.figure import Figure
 from headway.machine.result import BenchResult, result_from
 
 ROOT = Path(__file__).resolve().parents[1]
-SUITES = 41
+SUITES = 22
 FACTORS = (1.1, 1.25, 1.5, 2.0, 3.0)
 
 
@@ -67,19 +67,20 @@ def measure(path: Path) -> None:
 
 def summary(results: Sequence[BenchResult]) -> dict[str, Any]:
     """Verdicts on every suite and the one before it, and what known differences would have been found."""
-    pairs = list(pairwise(results))
+    numbered = [(later - back, later) for back in (1, 2) for later in range(back, len(results))]
+    pairs = [(results[earlier], results[later]) for earlier, later in numbered]
     comparisons = [compare(first.figures, second.figures) for first, second in pairs]
     every = [each for comparison in comparisons for each in comparison.differences]
     seconds = [result.seconds for result in results]
     return {
-        "says": "verdicts on a machine compared with itself, suite after suite",
+        "says": "verdicts on a machine compared with itself: every suite with the two before it",
         "machine": _anonymous(results[0]),
         "comparisons": len(pairs),
         "verdicts": dict(Counter(comparison.verdict for comparison in comparisons)),
         "figures": dict(Counter(each.verdict for each in every if each.ratio is not None)),
         "falsely_different": [
-            {"suite": number + 1, "figure": each.name, "ratio": each.ratio, "low": each.low, "high": each.high}
-            for number, comparison in enumerate(comparisons)
+            {"suites": suites, "figure": each.name, "ratio": each.ratio, "low": each.low, "high": each.high}
+            for suites, comparison in zip(numbered, comparisons, strict=True)
             for each in comparison.differences
             if each.verdict == "different"
         ],
@@ -105,7 +106,7 @@ def found_share(pairs: Sequence[tuple[BenchResult, BenchResult]], factor: float)
     shares: dict[str, list[bool]] = {}
     for first, second in pairs:
         for figure in second.figures:
-            if not figure.values or figure.margin is None or figure.margin >= factor - 1:
+            if not figure.values or figure.margin is None or 1 + figure.margin >= factor:
                 continue
             others = [_worse(each, factor) if each is figure else each for each in second.figures]
             verdicts = {each.name: each.verdict for each in compare(first.figures, others).differences}

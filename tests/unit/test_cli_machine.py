@@ -74,6 +74,17 @@ def test_a_bench_is_remembered_and_says_so(capsys: pytest.CaptureFixture[str], t
     assert len(made.asked) == asked
 
 
+def test_a_person_is_told_only_when_something_is_measured(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    words = ["machine", "bench", "--folder", str(tmp_path), "--cache-dir", str(tmp_path / "cache")]
+    told: list[str] = []
+    for more in ([], [], ["--again", "--json"]):
+        main([*words, *more])
+        told.append(capsys.readouterr().err)
+
+    assert "leave the machine alone" in told[0]
+    assert told[1:] == ["", ""]
+
+
 def test_again_compares_with_what_was_remembered(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, made: Made
 ) -> None:

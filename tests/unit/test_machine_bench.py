@@ -1,5 +1,6 @@
 """The bench: rounds, disturbance, limits and failures, on a clock of the test's own."""
 
+import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 from made_machine import Clock, Made, Others, figure, groups, means
 
 from headway.errors import RunError
-from headway.machine.bench import LEAST_ROUNDS, Limits, bench
+from headway.machine.bench import LEAST_ROUNDS, Limits, Means, bench
 from headway.machine.disturbance import Taken, disturbed, taken
 from headway.machine.figure import Figure, figure_from, outer_ranks
 from headway.machine.probe import Lack, Probe, Site
@@ -116,7 +117,7 @@ def test_progress_counts_rounds(tmp_path: Path) -> None:
         progress=lambda done, all_: seen.append((done, all_)),
     )
 
-    assert seen == [(done, 5) for done in range(1, 6)]
+    assert seen == [(done, 5) for done in range(6)]
 
 
 @pytest.mark.parametrize(
@@ -124,11 +125,24 @@ def test_progress_counts_rounds(tmp_path: Path) -> None:
     [(0.0, 0.0, False), (0.01, 0.0, True), (0.0, 0.02, False), (0.0, 0.2, True)],
 )
 def test_both_signs_of_others_disturb(waited: float, used: float, expected: bool) -> None:
-    assert disturbed(Taken(1, 1), Taken(1 + waited, 1 + used), 0.12, 2) is expected
+    assert disturbed(Taken(1, 1), Taken(1 + waited, 1 + used), 0.12, cores=2) is expected
 
 
 def test_one_program_of_many_on_a_large_machine_disturbs_nobody() -> None:
-    assert not disturbed(Taken(0, 0), Taken(0, 0.12), 0.12, 64)
+    assert not disturbed(Taken(0, 0), Taken(0, 0.12), 0.12, cores=64)
+
+
+def test_threads_that_take_turns_do_not_disturb_themselves(tmp_path: Path) -> None:
+    waited = iter(range(1000))
+
+    def turns(site: Site) -> Iterator[Probe | Lack]:
+        for name, takes_turns in (("network.loopback", True), ("core.python", False)):
+            yield Probe(name, "ms", "less", 0.1, lambda: 1.0, takes_turns=takes_turns)
+
+    waiting = Means(Clock(step=0.001), lambda: Taken(float(next(waited)), 0.0), random.Random(0))
+    found = bench(tmp_path, (turns,), limits=Limits(5, 1e9), means=waiting)
+
+    assert [each.quiet for each in found] == [True, False]
 
 
 def test_the_counts_of_others_are_read_here_and_are_numbers(tmp_path: Path) -> None:

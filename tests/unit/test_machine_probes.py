@@ -49,7 +49,6 @@ def test_a_disk_is_written_for_a_bounded_time(site: Site) -> None:
 
     # The clock moves a second a look, so the least is written.
     assert (site.folder / "material").stat().st_size == 4 << 20
-    assert not list(site.folder.glob("small-*"))
 
 
 def test_reads_of_a_file_system_in_memory_are_absent(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

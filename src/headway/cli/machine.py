@@ -72,15 +72,12 @@ def _describe(options: argparse.Namespace) -> int:
 
 
 def _bench(options: argparse.Namespace) -> int:
-    from headway.cli.output import say
     from headway.run.bench import BenchSettings, bench_machine
 
     settings = BenchSettings(
         folder=options.folder, cache=options.cache_dir, again=options.again, service_url=options.service
     )
-    if not options.json:
-        say("headway: what is not remembered is measured now; leave the machine alone for a minute and a half")
-    done = bench_machine(settings)
+    done = bench_machine(settings, progress=None if options.json else _tell)
     against = None if done.before is None else _compared(done.before.figures, done.result.figures)
     if options.json:
         known = {"remembered": done.remembered, "path": str(done.path)}
@@ -89,6 +86,13 @@ def _bench(options: argparse.Namespace) -> int:
         return 0
     _show(done, against)
     return 0
+
+
+def _tell(done: int, rounds: int) -> None:
+    from headway.cli.output import say
+
+    if not done:
+        say(f"headway: measuring in {rounds} rounds, 90 seconds at most; leave the machine alone meanwhile")
 
 
 def _show(done: "Benched", against: "Comparison | None") -> None:

@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from headway.durable import make_folder, write_errors
@@ -57,6 +57,7 @@ class _Course:
 
 
 Progress = Callable[[int, int], None]
+"""Is told how many rounds are done, of how many: none before the first."""
 
 
 def bench(
@@ -100,6 +101,8 @@ def _rounds(
     for course in courses:
         _repeat(course, means, counts=False)
     done = 0
+    if progress is not None:
+        progress(done, limits.rounds)
     while True:
         wanting = [course for course in courses if course.why is None and len(course.quiet) < limits.rounds]
         late = done >= LEAST_ROUNDS and means.clock() >= until
@@ -123,7 +126,10 @@ def _repeat(course: _Course, means: Means, *, counts: bool) -> None:
     except _FAILURES as cause:
         course.why = f"it could not be measured: {cause}"
         return
-    quiet = not disturbed(before, means.others(), means.clock() - began)
+    after = means.others()
+    if course.probe.takes_turns:
+        after = replace(after, waited=before.waited)
+    quiet = not disturbed(before, after, means.clock() - began)
     if counts:
         course.every.append(value)
         course.quiet += [value] if quiet else []

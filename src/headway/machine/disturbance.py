@@ -41,7 +41,7 @@ def taken(tasks: Path = _TASKS) -> Taken:
     return Taken(_waited(tasks), theirs)
 
 
-def disturbed(before: Taken, after: Taken, elapsed: float, cores: int | None = None) -> bool:
+def disturbed(before: Taken, after: Taken, elapsed: float, *, cores: int | None = None) -> bool:
     """Whether others took enough time from a repetition to change its result, on a machine of so many cores."""
     cores = cores or os.cpu_count() or 1
     used = after.used - before.used

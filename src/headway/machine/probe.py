@@ -25,6 +25,8 @@ class Probe:
     """Measure once; an OSError or HeadwayError ends this probe, not the bench."""
     how: str = ""
     """What a reader has to know of the way it is measured."""
+    takes_turns: bool = False
+    """Whether its own threads wait for each other's core, so that their waiting tells nothing of others."""
 
 
 @dataclass(frozen=True, slots=True)

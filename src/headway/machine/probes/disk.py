@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from headway.durable import sync_folder
 from headway.machine.probe import REPETITION, Lack, Probe, Site
 from headway.machine.storage import disk_of
 
@@ -32,7 +33,7 @@ def disk(site: Site) -> Iterator[Probe | Lack]:
     yield Probe("disk.write", "MiB/s", "more", 0.3, material.write, "blocks of 1 MiB, fsync included")
     yield from _reads(material)
     yield Probe("disk.fsync", "ms", "less", 0.3, material.sync, f"4 KiB appended, then fsync; mean of {_SYNCS}")
-    yield Probe("disk.small_files", "files/s", "more", 0.3, material.small, "4 KiB made, read and removed, not synced")
+    yield Probe("disk.small_files", "files/s", "more", 0.3, material.small, "4 KiB rewritten and read, not synced")
 
 
 def _reads(material: "_Material") -> Iterator[Probe | Lack]:
@@ -100,6 +101,8 @@ class _Material:
 
     def write(self) -> float:
         """MiB a second of a new file, until all of it is durable."""
+        self.path.unlink(missing_ok=True)
+        self._settle()
         clock = self._site.clock
         began = clock()
         size = 0
@@ -133,9 +136,14 @@ class _Material:
 
     def sync(self) -> float:
         """Milliseconds until a small change is durable."""
+        self._settle()
         with _opened(self.folder / "synced", os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as descriptor:
             took = self._site.paced(lambda: self._append(descriptor))
         return 1000 * took / _SYNCS
+
+    def _settle(self) -> None:
+        """Wait until the file system has done what was asked of it before: removing files goes on after the call."""
+        sync_folder(self.folder)
 
     def _append(self, descriptor: int) -> None:
         for _ in range(_SYNCS):
@@ -144,16 +152,18 @@ class _Material:
 
     def small(self) -> float:
         """Small files a second."""
-        return _FILES / self._site.paced(self._small)
-
-    def _small(self) -> None:
         paths = [self.folder / f"small-{number}" for number in range(_FILES)]
+        # Made once: a file system that has just removed many files looks long for the place of a new one.
         for path in paths:
             path.write_bytes(self._block[:_BLOCK])
-        for path in paths:
-            path.read_bytes()
-        for path in paths:
-            path.unlink()
+        self._settle()
+        return _FILES / self._site.paced(lambda: [self._rewrite(path) for path in paths])
+
+    def _rewrite(self, path: Path) -> None:
+        with _opened(path, os.O_WRONLY) as descriptor:
+            os.write(descriptor, self._block[:_BLOCK])
+        with _opened(path, os.O_RDONLY) as descriptor:
+            os.read(descriptor, _BLOCK)
 
 
 @contextmanager

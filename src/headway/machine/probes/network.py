@@ -31,7 +31,7 @@ def loopback(site: Site) -> Iterator[Probe | Lack]:
             return 1000 * site.paced(lambda: _trips(connection)) / _TRIPS
 
     how = "one byte over TCP and back" + (", both ends on one core" if _PINS else "")
-    yield Probe(LOOPBACK, "ms", "less", 0.3, measure, how)
+    yield Probe(LOOPBACK, "ms", "less", 0.3, measure, how, takes_turns=True)
 
 
 def service(url: str | None) -> Group:
