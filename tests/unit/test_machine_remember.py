@@ -9,6 +9,7 @@ from made_machine import figure, groups, means, result
 
 from headway.errors import DataError, RunError
 from headway.machine.bench import Limits
+from headway.machine.gpus import Gpu
 from headway.machine.hardware import hardware
 from headway.machine.remember import cache_folder, recall, remember, remembered_path
 from headway.machine.result import result_from
@@ -57,13 +58,14 @@ def test_a_damaged_or_older_memory_is_measured_anew(tmp_path: Path, content: str
     assert benched(tmp_path).remembered is False
 
 
-def test_another_machine_and_another_disk_have_results_of_their_own(tmp_path: Path) -> None:
+def test_another_machine_disk_or_gpu_has_results_of_its_own(tmp_path: Path) -> None:
     here = hardware((tmp_path,))
     remember(remembered_path(tmp_path, here), result(figure("a", [1.0])))
     (disk,) = here.disks
 
     assert recall(tmp_path, here) == result(figure("a", [1.0]))
     assert recall(tmp_path, replace(here, disks=(replace(disk, device="/dev/other"),))) is None
+    assert recall(tmp_path, replace(here, gpus=replace(here.gpus, found=(Gpu("nvidia", "H200", 1),)))) is None
     assert recall(tmp_path, replace(here, processor=replace(here.processor, model="Abacus 9"))) is None
 
 

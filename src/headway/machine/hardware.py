@@ -1,7 +1,5 @@
-"""All that is here: processor, memory, disks, GPUs, system; and a name for machines that are alike."""
+"""All that is here: processor, memory, disks, GPUs, system; and the fingerprint of machines that are alike."""
 
-import hashlib
-import json
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,10 +12,9 @@ from headway.machine.cgroup import Cgroup
 from headway.machine.container import NO_CONTAINER, container
 from headway.machine.describe import free_memory
 from headway.machine.gpus import Gpus, gpus
+from headway.machine.identity import machine_fingerprint
 from headway.machine.processor import Processor, processor
 from headway.machine.storage import Disk, disk_of
-
-_DIGITS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +49,19 @@ class Hardware:
     absent: Mapping[str, str]
 
     @property
-    def fingerprint(self) -> str:
-        """The same for machines that can do the same, whatever they are called and however full their disks are."""
+    def fingerprint(self) -> str | None:
+        """That of runs recorded here: the same however full the disks are, whatever the machine is called."""
         core, memory = self.processor, self.memory
-        stable = [
-            (self.system.name, core.architecture, core.model, core.core),
-            (core.physical_cores, core.logical_cores, core.usable_cores),
-            # A kernel keeps some megabytes more or less for itself.
-            (round(memory.total_bytes / 2**30), memory.limit_bytes),
-            sorted((gpu.vendor, gpu.name or "", gpu.memory_bytes or 0) for gpu in self.gpus.found),
-        ]
-        return hashlib.sha256(json.dumps(stable).encode()).hexdigest()[:_DIGITS]
+        return machine_fingerprint(
+            {
+                "cpu": core.model,
+                "logical_cores": core.logical_cores,
+                "usable_cores": core.usable_cores,
+                "architecture": core.architecture,
+                "memory_bytes": memory.total_bytes,
+                "memory_limit_bytes": memory.limit_bytes,
+            }
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Ready for JSON."""

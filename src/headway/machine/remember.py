@@ -1,4 +1,4 @@
-"""Results of the bench, remembered per machine and disk in the user's cache."""
+"""Results of the bench, remembered per machine, its GPUs and its disk in the user's cache."""
 
 import hashlib
 import os
@@ -29,10 +29,12 @@ def cache_folder(environment: Mapping[str, str] | None = None) -> Path:
 
 
 def remembered_path(cache: Path, hardware: Hardware) -> Path:
-    """The file for a machine and the first of its described disks."""
+    """The file for a machine with its GPUs and the first of its described disks."""
     disk = hardware.disks[0]
-    of_disk = hashlib.sha256(f"{disk.device} {disk.mount} {disk.file_system}".encode()).hexdigest()[:_DIGITS]
-    return cache / "machines" / f"{hardware.fingerprint}-{of_disk}.json"
+    plugged = sorted(f"{gpu.vendor} {gpu.name} {gpu.memory_bytes}" for gpu in hardware.gpus.found)
+    parts = "\n".join([f"{disk.device} {disk.mount} {disk.file_system}", *plugged])
+    of_parts = hashlib.sha256(parts.encode()).hexdigest()[:_DIGITS]
+    return cache / "machines" / f"{hardware.fingerprint}-{of_parts}.json"
 
 
 def recall(cache: Path, hardware: Hardware) -> BenchResult | None:

@@ -14,7 +14,7 @@ FORMAT = 1
 class BenchResult:
     """What a machine was measured to do."""
 
-    fingerprint: str
+    fingerprint: str | None
     """Of the machine."""
     folder: str
     """The folder whose disk was measured."""
