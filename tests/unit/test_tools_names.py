@@ -63,6 +63,9 @@ WANTED = [
     "suggest_architecture_for_data",
     "print_system_info",
     "PoetryGenerationConfig",
+    "HardwareAnalyzerV2",
+    "HardwareProfile",
+    "BenchmarkResults",
 ]
 SOURCES = Path(headway.tools.__file__).parents[2]
 

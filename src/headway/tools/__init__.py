@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from headway.tools.async_io import AsyncArtifactManager, AsyncCheckpointer, load_checkpoint
     from headway.tools.corpus import CorpusSegmenter, TokenProcessor
     from headway.tools.datasets import StreamingDatasetLoader
+    from headway.tools.hardware import BenchmarkResults, HardwareAnalyzerV2, HardwareProfile
     from headway.tools.learner import HierarchicalConceptLearner
     from headway.tools.loaders import AsyncDataPrefetcher, CollateFunction, create_optimized_dataloader
     from headway.tools.losses import (
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from headway.tools.streaming import train_from_streaming_dataset, train_from_streaming_dataset_parallel
     from headway.tools.tokens import PoetryTokenizer, SequenceGenerator
     from headway.tools.trainer import OptimizedRNNTrainer
+    from headway.tools.unavailable import Unavailable
     from headway.tools.vectors import benchmark_loading_methods, find_glove_embeddings, load_glove
     from headway.tools.windows import AutoencoderDataset, load_dataset
 
@@ -71,6 +73,7 @@ __all__ = [
     "AsyncCheckpointer",
     "AsyncDataPrefetcher",
     "AutoencoderDataset",
+    "BenchmarkResults",
     "BucketingSampler",
     "ChunkSequenceSampler",
     "CollateFunction",
@@ -84,6 +87,8 @@ __all__ = [
     "DynamicBatchSampler",
     "EnhancedCosineLoss",
     "GradientMonitor",
+    "HardwareAnalyzerV2",
+    "HardwareProfile",
     "HierarchicalConceptLearner",
     "HierarchicalNode",
     "HybridTokenEmbeddingLoss",
@@ -105,6 +110,7 @@ __all__ = [
     "TokenReconstructionLoss",
     "TrainingConfig",
     "TrainingMonitor",
+    "Unavailable",
     "WarmupCosineAnnealingLR",
     "benchmark_loading_methods",
     "count_parameters",
@@ -138,6 +144,7 @@ _MODULES = {
     "async_io": "AsyncArtifactManager AsyncCheckpointer load_checkpoint",
     "corpus": "CorpusSegmenter TokenProcessor",
     "datasets": "StreamingDatasetLoader",
+    "hardware": "BenchmarkResults HardwareAnalyzerV2 HardwareProfile",
     "learner": "HierarchicalConceptLearner",
     "loaders": "AsyncDataPrefetcher CollateFunction create_optimized_dataloader",
     "losses": """
@@ -185,6 +192,7 @@ _MODULES = {
     "streaming": "train_from_streaming_dataset train_from_streaming_dataset_parallel",
     "tokens": "PoetryTokenizer SequenceGenerator",
     "trainer": "OptimizedRNNTrainer",
+    "unavailable": "Unavailable",
     "vectors": "benchmark_loading_methods find_glove_embeddings load_glove",
     "windows": "AutoencoderDataset load_dataset",
 }
