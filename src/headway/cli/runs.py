@@ -4,11 +4,9 @@ import argparse
 import json
 import shlex
 import sys
-from collections.abc import Callable
 from dataclasses import asdict
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from headway.cli.options import add_runs_dir
 
@@ -36,19 +34,18 @@ def run(options: argparse.Namespace) -> int:
 
 def _list(options: argparse.Namespace) -> int:
     from headway.cli.places import check_runs
-    from headway.run.facts import facts_or_damage
-    from headway.run.folders import RESOLVED, numbered
+    from headway.run.history.history import History
 
     check_runs(options.runs_dir)
-    runs = [
-        facts_or_damage(entry.folder) for entry in numbered(options.runs_dir) if (entry.folder / RESOLVED).is_file()
-    ]
-    if options.json:
-        print(json.dumps([_plain(known) for known in runs], ensure_ascii=False))
-    elif runs:
-        _print_table(runs)
-    else:
-        print(f"no runs in {options.runs_dir}; start one with: headway train PLAN")
+    with History(options.runs_dir) as history:
+        if options.json:
+            print(json.dumps([_plain(known) for known in history.facts], ensure_ascii=False))
+        elif history.briefs:
+            from headway.cli.listing import show
+
+            show(history.briefs, sys.stdout)
+        else:
+            print(f"no runs in {options.runs_dir}; start one with: headway train PLAN")
     return 0
 
 
@@ -68,26 +65,6 @@ def _plain(known: "RunFacts") -> dict[str, Any]:
     return asdict(known) | {"folder": str(known.folder)}
 
 
-def _print_table(runs: "list[RunFacts]") -> None:
-    from headway.cli.console import page
-    from headway.cli.tables import fitting
-
-    console = page(sys.stdout)
-    console.print(fitting(console, [_runs_table(runs, columns) for columns in _LAYOUTS]))
-
-
-def _runs_table(runs: "list[RunFacts]", columns: tuple[str, ...]) -> "Table":
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="cyan")
-    for name in columns:
-        header, justify, _ = _COLUMNS[name]
-        table.add_column(header, justify=justify, overflow="fold", no_wrap=name != "run")
-    for known in runs:
-        table.add_row(*(_COLUMNS[name][2](known) for name in columns))
-    return table
-
-
 def _print_facts(known: "RunFacts") -> None:
     from rich.text import Text
 
@@ -95,13 +72,13 @@ def _print_facts(known: "RunFacts") -> None:
     from headway.cli.summary import pairs
     from headway.cli.tables import fitting
     from headway.plan.section import format_bytes
-    from headway.run.text import rate
+    from headway.run.text import rate, when
 
     speeds = (rate(known.documents_per_second, "documents"), rate(known.tokens_per_second, "tokens"))
     rows = {
         "run": str(known.folder),
         "status": known.status,
-        "started": _when(known.started),
+        "started": when(known.started),
         "documents": _amount(known.documents),
         "tokens": _amount(known.tokens),
         "rate": f"{', '.join(speeds)} while training",
@@ -141,7 +118,9 @@ def _is_table(value: object) -> bool:
 
 def _as_recorded(known: "RunFacts", learned: dict[str, Any]) -> str:
     """Of when a learner's figures are: a memory may have been compacted or damaged since."""
-    said = f"as recorded {_when(known.recorded)}"
+    from headway.run.text import when
+
+    said = f"as recorded {when(known.recorded)}"
     run = shlex.quote(str(known.folder))
     return f"{said}; as they are now: headway memory stats {run}" if "memory" in learned else said
 
@@ -171,24 +150,8 @@ def _fact(value: object, folder: Path | None = None) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _when(time: float | None, shape: str = "%Y-%m-%d %H:%M") -> str:
-    return "-" if time is None else datetime.fromtimestamp(time).astimezone().strftime(shape)
-
-
 def _amount(number: int | None) -> str:
     return "-" if number is None else f"{number:,}"
-
-
-def _about(number: int | None) -> str:
-    from headway.run.text import count
-
-    return "-" if number is None else count(number)
-
-
-def _rate(known: "RunFacts") -> str:
-    from headway.run.text import rate
-
-    return rate(known.tokens_per_second, "tokens")
 
 
 def _whole_time(known: "RunFacts") -> str:
@@ -199,34 +162,5 @@ def _whole_time(known: "RunFacts") -> str:
     return f"{duration(known.seconds)} in {known.sessions} session{'s' if known.sessions != 1 else ''}, starts included"
 
 
-def _time(known: "RunFacts") -> str:
-    from headway.run.text import duration
-
-    return duration(known.seconds)
-
-
 def _or_dash(value: object) -> str:
     return "-" if value is None else str(value)
-
-
-# The rate is that of training alone, the time that of whole sessions; the headers say so.
-_COLUMNS: dict[str, tuple[str, Literal["left", "right"], Callable[["RunFacts"], str]]] = {
-    "run": ("run", "left", lambda known: known.name),
-    "status": ("status", "left", lambda known: known.status),
-    "started": ("started", "left", lambda known: _when(known.started)),
-    "day": ("started", "left", lambda known: _when(known.started, "%Y-%m-%d")),
-    "documents": ("documents", "right", lambda known: _amount(known.documents)),
-    "tokens": ("tokens", "right", lambda known: _amount(known.tokens)),
-    "about": ("tokens", "right", lambda known: _about(known.tokens)),
-    "rate": ("training rate", "right", _rate),
-    "time": ("whole time", "right", _time),
-}
-# The widest that fits the terminal is shown.
-_LAYOUTS = (
-    ("run", "status", "started", "documents", "tokens", "rate", "time"),
-    ("run", "status", "day", "documents", "about", "rate", "time"),
-    ("run", "status", "day", "about", "rate", "time"),
-    ("run", "status", "about", "rate", "time"),
-    ("run", "status", "about"),
-    ("run", "status"),
-)
