@@ -1,9 +1,10 @@
-"""headway runs list | show RUN"""
+"""headway runs list | show RUN | compare RUN RUN... | export [RUN...]"""
 
 import argparse
 import json
 import shlex
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -15,21 +16,29 @@ if TYPE_CHECKING:
 
     from headway.run.facts import RunFacts
 
+_ACTIONS = {
+    "list": "all runs, one line each",
+    "show": "one run",
+    "compare": "what differs between runs, and what came of it",
+}
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Describe what the verb takes."""
     verbs = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name, purpose in (("list", "all runs, one line each"), ("show", "one run")):
+    for name, purpose in _ACTIONS.items():
         action = verbs.add_parser(name, help=purpose)
         if name == "show":
             action.add_argument("name", metavar="RUN", help="a run folder, or its name")
+        if name == "compare":
+            action.add_argument("names", metavar="RUN", nargs="+", help="run folders, or their names; two or more")
         add_runs_dir(action)
         action.add_argument("--json", action="store_true", help="JSON instead of a table")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print what the run folders tell."""
-    return _list(options) if options.action == "list" else _show(options)
+    return _DO[options.action](options)
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -58,6 +67,27 @@ def _show(options: argparse.Namespace) -> int:
         print(json.dumps(_plain(known), ensure_ascii=False))
         return 0
     _print_facts(known)
+    return 0
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from headway.cli.comparison import as_json, show
+    from headway.cli.places import check_runs, run_folder
+    from headway.errors import RunError
+    from headway.run.facts import facts_or_damage
+    from headway.run.history.compare import compare
+    from headway.run.history.history import History
+
+    check_runs(options.runs_dir)
+    if len(options.names) < 2:
+        raise RunError(f"{options.names[0]} is one run; name another one to compare it with")
+    named = [facts_or_damage(run_folder(name, options.runs_dir)) for name in options.names]
+    with History(options.runs_dir) as history:
+        compared = compare(named, history)
+    if options.json:
+        print(as_json(compared))
+    else:
+        show(compared, sys.stdout)
     return 0
 
 
@@ -164,3 +194,6 @@ def _whole_time(known: "RunFacts") -> str:
 
 def _or_dash(value: object) -> str:
     return "-" if value is None else str(value)
+
+
+_DO: dict[str, Callable[[argparse.Namespace], int]] = {"list": _list, "show": _show, "compare": _compare}
