@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from headway.run.facts import RunFacts
+    from headway.run.history.portable import Portable
 
 _ACTIONS = {
     "list": "all runs, one line each",
     "show": "one run",
     "compare": "what differs between runs, and what came of it",
+    "export": "runs as a table, or into another tracker",
 }
 
 
@@ -33,7 +35,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         if name == "compare":
             action.add_argument("names", metavar="RUN", nargs="+", help="run folders, or their names; two or more")
         add_runs_dir(action)
-        action.add_argument("--json", action="store_true", help="JSON instead of a table")
+        if name == "export":
+            _export_arguments(action)
+        else:
+            action.add_argument("--json", action="store_true", help="JSON instead of a table")
+
+
+def _export_arguments(action: argparse.ArgumentParser) -> None:
+    action.add_argument("names", metavar="RUN", nargs="*", help="run folders, or their names (default: all)")
+    into = action.add_mutually_exclusive_group(required=True)
+    into.add_argument("--csv", type=Path, metavar="FILE", help="a line for each run")
+    into.add_argument("--json", type=Path, metavar="FILE", help="settings and results of each run")
+    into.add_argument("--mlflow", type=Path, metavar="DIR", help="MLflow's file store in a folder")
+    into.add_argument("--trackio", metavar="PROJECT", nargs="?", const="headway", help="a project of trackio")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -89,6 +103,43 @@ def _compare(options: argparse.Namespace) -> int:
     else:
         show(compared, sys.stdout)
     return 0
+
+
+def _export(options: argparse.Namespace) -> int:
+    from headway.cli.places import check_runs, run_folder
+    from headway.run.facts import facts_or_damage
+    from headway.run.history.history import History
+    from headway.run.history.portable import portable
+
+    check_runs(options.runs_dir)
+    if options.names:
+        known = [facts_or_damage(run_folder(name, options.runs_dir)) for name in options.names]
+    else:
+        with History(options.runs_dir) as history:
+            known = history.facts
+    # Of a damaged record no more can be told than that it is damaged.
+    whole = [portable(each) for each in known if each.status != "damaged"]
+    for each in known:
+        if each.status == "damaged":
+            print(f"left out: {each.name}: {'; '.join(each.warnings)}", file=sys.stderr)
+    print(_exported(whole, options))
+    return 0
+
+
+def _exported(runs: "list[Portable]", options: argparse.Namespace) -> str:
+    """What was done, in words."""
+    from headway.run.history import tables, trackers
+    from headway.run.text import amount
+
+    if options.csv or options.json:
+        (tables.write_csv if options.csv else tables.write_json)(runs, options.csv or options.json)
+        return f"{options.csv or options.json}: {amount(len(runs), 'run')}"
+    if options.mlflow:
+        done, where = trackers.to_mlflow(runs, options.mlflow), f"{options.mlflow}"
+    else:
+        done, where = trackers.to_trackio(runs, options.trackio), f"trackio project {options.trackio}"
+    known = f", {len(done.known)} there already" if done.known else ""
+    return f"{where}: {amount(len(done.written), 'run')} written{known}"
 
 
 def _plain(known: "RunFacts") -> dict[str, Any]:
@@ -196,4 +247,9 @@ def _or_dash(value: object) -> str:
     return "-" if value is None else str(value)
 
 
-_DO: dict[str, Callable[[argparse.Namespace], int]] = {"list": _list, "show": _show, "compare": _compare}
+_DO: dict[str, Callable[[argparse.Namespace], int]] = {
+    "list": _list,
+    "show": _show,
+    "compare": _compare,
+    "export": _export,
+}
