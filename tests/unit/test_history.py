@@ -14,10 +14,12 @@ from headway.errors import RunError
 from headway.lock import NAME as LOCK
 from headway.lock import Lock
 from headway.machine.identity import machine_fingerprint
+from headway.run.code import code_digest
 from headway.run.facts import RunFacts, facts_or_damage
 from headway.run.folders import RECORD, numbered
 from headway.run.history import history as module
 from headway.run.history import image, rows
+from headway.run.history.growth import recorded_growth
 from headway.run.history.history import History
 
 
@@ -287,3 +289,27 @@ def test_the_format_is_raised_when_facts_change() -> None:
     )
 
     assert (rows.FORMAT, " ".join(field.name for field in fields(RunFacts))) == (1, known)
+
+
+def test_growth_is_told_by_the_ends_of_sessions_that_counted_it(runs: Path) -> None:
+    many = {"level": 0, "observed": 70, "patterns": None}
+    append(runs / "a-001", time=2e9, event="finished", reason="complete", totals={"learner": {"levels": [many]}})
+    later = {"level": 0, "observed": 90, "patterns": 50}
+    append(runs / "a-001", time=3e9, event="finished", reason="complete", totals={"learner": {"levels": [later]}})
+    append(runs / "a-001", time=4e9, event="finished", reason="failed", totals={})
+
+    assert recorded_growth(runs / "a-001") == {0: [(40, 30), (90, 50)]}
+    assert recorded_growth(runs) == {}
+
+
+def test_the_code_of_a_run_is_told_from_every_other(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "a.py").write_text("one")
+    (tmp_path / "inner" / "b.py").write_text("two")
+    digests = [code_digest.__wrapped__(tmp_path)]
+    for name, content in (("a.py", "onet"), ("inner/b.py", "wo"), ("c.py", "")):
+        (tmp_path / name).write_text(content)
+        digests.append(code_digest.__wrapped__(tmp_path))
+
+    assert len(set(digests)) == 4
+    assert code_digest() == code_digest.__wrapped__()
