@@ -114,7 +114,9 @@ def _show_results(console: Console, compared: Comparison) -> None:
     tables: list[Table] = []
     # Where the terminal is narrow, medians alone.
     for text in (_spread, _median):
-        table = _table("result", *letters, *(["last / A"] if len(letters) > 1 else []), right=True)
+        table = _table(
+            "result", *letters, *([f"{_letter(len(letters) - 1)} / A"] if len(letters) > 1 else []), right=True
+        )
         for figure, ratio in shown:
             cells = [text(figure.name, spread) for spread in figure.spreads]
             table.add_row(figure.name, *cells, *([ratio] if len(letters) > 1 else []))

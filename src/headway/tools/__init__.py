@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from headway.tools.async_io import AsyncArtifactManager, AsyncCheckpointer, load_checkpoint
     from headway.tools.corpus import CorpusSegmenter, TokenProcessor
     from headway.tools.datasets import StreamingDatasetLoader
+    from headway.tools.history import EstimationAccuracy, TrainingHistory, TrainingRun
     from headway.tools.learner import HierarchicalConceptLearner
     from headway.tools.loaders import AsyncDataPrefetcher, CollateFunction, create_optimized_dataloader
     from headway.tools.losses import (
@@ -83,6 +84,7 @@ __all__ = [
     "DenoisingConfig",
     "DynamicBatchSampler",
     "EnhancedCosineLoss",
+    "EstimationAccuracy",
     "GradientMonitor",
     "HierarchicalConceptLearner",
     "HierarchicalNode",
@@ -104,7 +106,9 @@ __all__ = [
     "TokenProcessor",
     "TokenReconstructionLoss",
     "TrainingConfig",
+    "TrainingHistory",
     "TrainingMonitor",
+    "TrainingRun",
     "WarmupCosineAnnealingLR",
     "benchmark_loading_methods",
     "count_parameters",
@@ -138,6 +142,7 @@ _MODULES = {
     "async_io": "AsyncArtifactManager AsyncCheckpointer load_checkpoint",
     "corpus": "CorpusSegmenter TokenProcessor",
     "datasets": "StreamingDatasetLoader",
+    "history": "EstimationAccuracy TrainingHistory TrainingRun",
     "learner": "HierarchicalConceptLearner",
     "loaders": "AsyncDataPrefetcher CollateFunction create_optimized_dataloader",
     "losses": """
