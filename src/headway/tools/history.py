@@ -171,7 +171,7 @@ class TrainingHistory:
             say(text)
 
 
-def _reported(report: Any) -> dict[str, float | None]:
+def _reported(report: Any) -> dict[str, Any]:
     """What a profile has of what is kept, under any of its names."""
     return {field: next(_values(report, names), None) for field, names in _REPORTED.items()}
 
