@@ -1,4 +1,4 @@
-"""What differs comes first, and nothing is called faster that was not repeated in turns."""
+"""What differs comes first, and nothing is called faster that was not run several times in turns."""
 
 import json
 from itertools import combinations
@@ -12,7 +12,7 @@ from headway.cli.main import main
 from headway.run.facts import facts
 from headway.run.history.compare import Comparison, compare
 from headway.run.history.history import History
-from headway.run.history.verdict import Measured, least_repeats, verdict
+from headway.run.history.verdict import Measured, least_runs, verdict
 
 WIDER: dict[str, Any] = PLAN | {"learner": {"kind": "patterns", "widths": [4, 2]}}
 
@@ -56,14 +56,14 @@ def test_what_differs_is_named_by_plan_data_machine_and_code(tmp_path: Path) -> 
     assert found.verdicts == ()
 
 
-def test_repeats_of_a_run_are_found_and_make_a_spread(tmp_path: Path) -> None:
+def test_runs_under_the_same_conditions_are_found_and_make_a_spread(tmp_path: Path) -> None:
     repeated(tmp_path, one=[10, 12, 11], two=[10])
     made(tmp_path / "a-004", reason="stopped")
     made(tmp_path / "a-005", code="other")
 
     found = compared(tmp_path, "a-002", "b-001")
 
-    assert [run.name for run in found.sides[0].runs] == ["a-002", "a-001", "a-003"]
+    assert [run.name for run in found.groups[0].runs] == ["a-002", "a-001", "a-003"]
     seconds = next(figure for figure in found.figures if figure.name == "seconds").spreads[0]
     assert seconds is not None
     assert (seconds.median, seconds.least, seconds.most, seconds.number) == (12, 11, 13, 3)
@@ -74,7 +74,7 @@ def test_runs_of_one_plan_are_one_side(tmp_path: Path) -> None:
 
     found = compared(tmp_path, "a-001", "a-002")
 
-    assert (len(found.sides), found.differences, found.verdicts) == (1, (), ())
+    assert (len(found.groups), found.differences, found.verdicts) == (1, (), ())
 
 
 def test_what_was_not_measured_is_no_figure(tmp_path: Path) -> None:
@@ -97,10 +97,10 @@ def test_one_run_is_no_comparison() -> None:
 
 def test_so_few_that_chance_could_part_them_are_too_few() -> None:
     assert verdict(measured(1, 1, 1), measured(9, 9, 9)).said == "too few"
-    assert least_repeats() == 4
+    assert least_runs() == 4
 
 
-def test_faster_is_said_of_repeats_in_turns_that_chance_does_not_explain() -> None:
+def test_faster_is_said_of_runs_in_turns_that_chance_does_not_explain() -> None:
     first, second = measured(10, 11, 10.5, 10.2), measured(20, 21, 20.5, 22, began=1)
 
     found, back = verdict(first, second), verdict(second, first)
@@ -158,7 +158,7 @@ def test_the_command_line_says_that_one_run_is_no_comparison(
     assert main(["runs", "compare", "a-001", "b-001", "--json", "--runs-dir", str(tmp_path)]) == 0
     told = json.loads(capsys.readouterr().out)
 
-    assert told["conclusions"] == ["B and A: one run is no comparison; repeat both 4 times, in turns"]
+    assert told["conclusions"] == ["B and A: one run is no comparison; make 4 of each, in turns"]
     assert told["differences"] == [{"part": "plan", "name": "learner.widths", "values": [[3, 2], [4, 2]]}]
     assert told["figures"]["skill"][0]["median"] == 0.25
 

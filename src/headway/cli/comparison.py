@@ -12,9 +12,9 @@ from rich.text import Text
 from headway.cli.console import page
 from headway.cli.tables import fitting
 from headway.plan.section import format_bytes
-from headway.run.history.compare import Comparison, Figure, Side, Spread
+from headway.run.history.compare import Comparison, Figure, Group, Spread
 from headway.run.history.conditions import PARTS
-from headway.run.history.verdict import Verdict, least_repeats
+from headway.run.history.verdict import Verdict, least_runs
 from headway.run.text import amount, count, duration
 
 _SAME = "every run had the same plan, data, machine and code"
@@ -24,7 +24,7 @@ _UNKNOWN = "not known"
 def show(compared: Comparison, stream: TextIO) -> None:
     """Print what differs first, then results, then what may be concluded."""
     console = page(stream)
-    _show_sides(console, compared.sides)
+    _show_groups(console, compared.groups)
     console.print()
     _show_differences(console, compared)
     console.print()
@@ -36,14 +36,14 @@ def show(compared: Comparison, stream: TextIO) -> None:
 
 def as_json(compared: Comparison) -> str:
     """The whole comparison for programs."""
-    sides = [
-        {"side": _letter(i), "named": side.named, "runs": [run.name for run in side.runs]}
-        for i, side in enumerate(compared.sides)
+    groups = [
+        {"group": _letter(i), "named": group.named, "runs": [run.name for run in group.runs]}
+        for i, group in enumerate(compared.groups)
     ]
     values: dict[str, Any] = {
         "schema": "headway-comparison",
         "version": 1,
-        "sides": sides,
+        "groups": groups,
         "differences": [asdict(each) for each in compared.differences],
         "figures": {
             figure.name: [spread and asdict(spread) for spread in figure.spreads] for figure in compared.figures
@@ -56,8 +56,8 @@ def as_json(compared: Comparison) -> str:
 
 def conclusions(compared: Comparison) -> list[str]:
     """What may be said of the rates of training, in words."""
-    if len(compared.sides) == 1:
-        return [f"{_SAME}: repeats of each other, with nothing to compare but chance"]
+    if len(compared.groups) == 1:
+        return [f"{_SAME}: there is nothing to compare but chance"]
     if not compared.verdicts:
         return ["the data differ: rates of training on other data are no comparison"]
     several = f"; {_and(compared.parts)} differ, so none of them alone is shown to be why"
@@ -69,29 +69,29 @@ def conclusions(compared: Comparison) -> list[str]:
 
 
 def _said(found: Verdict, first: str, second: str) -> str:
-    repeats = f"{found.repeats[0]} and {amount(found.repeats[1], 'repeat')}"
+    runs = f"{found.runs[0]} and {amount(found.runs[1], 'run')}"
     if found.said == "one run":
-        return f"{second} and {first}: one run is no comparison; repeat both {least_repeats()} times, in turns"
+        return f"{second} and {first}: one run is no comparison; make {least_runs()} of each, in turns"
     if found.said == "too few" or found.ratio is None or found.least is None or found.most is None:
-        return f"{second} and {first}: {repeats} cannot tell them from chance; {least_repeats()} of each can"
-    ratio = f"{found.ratio:.3f} times the rate of {first} ({found.least:.3f} to {found.most:.3f}; {repeats})"
+        return f"{second} and {first}: {runs} cannot tell them from chance; {least_runs()} of each can"
+    ratio = f"{found.ratio:.3f} times the rate of {first} ({found.least:.3f} to {found.most:.3f}; {runs})"
     if found.said == "not shown":
         return f"{second}: no difference is shown; it had {ratio}"
     if found.said == "not in turns":
         return (
             f"{second} had {ratio}, but one was done with before the other began: "
-            "a machine that changed meanwhile looks the same. Repeat them in turns"
+            "a machine that changed meanwhile looks the same. Make them in turns"
         )
     return f"{second} is {found.said}: {ratio}"
 
 
-def _show_sides(console: Console, sides: Sequence[Side]) -> None:
+def _show_groups(console: Console, groups: Sequence[Group]) -> None:
     table = _table("", "runs", "status")
-    for i, side in enumerate(sides):
-        others = len(side.runs) - len(side.named)
-        alike = f" and {amount(others, 'finished run')} like {'it' if len(side.named) == 1 else 'them'}"
-        status = ", ".join(dict.fromkeys(run.status for run in side.runs))
-        table.add_row(_letter(i), Text(", ".join(side.named) + (alike if others else "")), status)
+    for i, group in enumerate(groups):
+        others = len(group.runs) - len(group.named)
+        alike = f" and {amount(others, 'finished run')} like {'it' if len(group.named) == 1 else 'them'}"
+        status = ", ".join(dict.fromkeys(run.status for run in group.runs))
+        table.add_row(_letter(i), Text(", ".join(group.named) + (alike if others else "")), status)
     console.print(table)
 
 
@@ -99,7 +99,7 @@ def _show_differences(console: Console, compared: Comparison) -> None:
     if not compared.differences:
         console.print(_SAME, soft_wrap=True)
         return
-    table = _table("differs", "", *map(_letter, range(len(compared.sides))))
+    table = _table("differs", "", *map(_letter, range(len(compared.groups))))
     for each in compared.differences:
         table.add_row(each.part, each.name, *(Text(_value(each.name, value)) for value in each.values))
     console.print(table)
@@ -109,7 +109,7 @@ def _show_differences(console: Console, compared: Comparison) -> None:
 
 
 def _show_results(console: Console, compared: Comparison) -> None:
-    letters = [f"{_letter(i)} ({amount(len(side.runs), 'run')})" for i, side in enumerate(compared.sides)]
+    letters = [f"{_letter(i)} ({amount(len(group.runs), 'run')})" for i, group in enumerate(compared.groups)]
     shown = [(figure, _ratio(figure)) for figure in compared.figures]
     tables: list[Table] = []
     # Where the terminal is narrow, medians alone.

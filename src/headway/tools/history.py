@@ -1,6 +1,6 @@
 """TrainingHistory under the seeds' name: forecasts and results of trainings in one SQLite file.
 
-The book itself is `headway.run.history.ledger`. Trainings of Headway are recorded without it: headway runs list.
+The ledger itself is `headway.run.history.ledger`. Trainings of Headway are recorded without it: headway runs list.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headway.machine.describe import describe
-from headway.run.history import accuracy, book_tables
+from headway.run.history import accuracy, ledger_tables
 from headway.run.history.accuracy import Accuracy as EstimationAccuracy
 from headway.run.history.ledger import Entry as TrainingRun
 from headway.run.history.ledger import Ledger, run_name
@@ -19,7 +19,7 @@ from headway.tools.learner import say
 
 if TYPE_CHECKING:
     from headway.learners.patterns.snapshot import TrainingRunSnapshot
-    from headway.run.history.book_tables import Table
+    from headway.run.history.ledger_tables import Table
     from headway.tools.learner import HierarchicalConceptLearner
 
 _REPORTED = {
@@ -118,16 +118,16 @@ class TrainingHistory:
     def compare_runs(self, run_ids: Sequence[str] | None = None, n_recent: int | None = None) -> Table:
         """Trainings side by side: those named, or the newest, or all; a table with `to_pandas()`."""
         entries = self._ledger.named(run_ids) if run_ids else self._ledger.entries(n_recent)
-        return book_tables.comparison(entries)
+        return ledger_tables.comparison(entries)
 
     def print_summary(self) -> None:
         """Show how many trainings there are, how good forecasts were, and the newest of them."""
-        for line in book_tables.summary(self.get_all_runs(), self.get_estimation_accuracy()):
+        for line in ledger_tables.summary(self.get_all_runs(), self.get_estimation_accuracy()):
             say(line)
 
     def export_csv(self, filepath: Path | str) -> None:
         """Write a line for each training."""
-        book_tables.write_csv(self.get_all_runs(), Path(filepath))
+        ledger_tables.write_csv(self.get_all_runs(), Path(filepath))
         self._say(f"exported {self.get_run_count()} runs to {filepath}")
 
     def get_run_count(self) -> int:

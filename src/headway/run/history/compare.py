@@ -16,8 +16,8 @@ _GIVEN = (".level", ".width")
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """Runs that repeat each other: those that were named, and all finished ones like them."""
+class Group:
+    """Runs made under the same conditions: those that were named, and all finished ones like them."""
 
     named: tuple[str, ...]
     runs: tuple[RunFacts, ...]
@@ -26,7 +26,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Something the sides were not made under alike; None where it was not recorded or is not set."""
+    """Something the groups were not made under alike; None where it was not recorded or is not set."""
 
     part: Part
     name: str
@@ -45,7 +45,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A result; None for a side that has none."""
+    """A result; None for a group that has none."""
 
     name: str
     spreads: tuple[Spread | None, ...]
@@ -55,7 +55,7 @@ class Figure:
 class Comparison:
     """Sides, what differs between them, what came of them, and how each compares with the first."""
 
-    sides: tuple[Side, ...]
+    groups: tuple[Group, ...]
     differences: tuple[Difference, ...]
     figures: tuple[Figure, ...]
     verdicts: tuple[Verdict, ...]
@@ -68,16 +68,16 @@ class Comparison:
 
 
 def compare(folders: Sequence[RunFacts], history: History) -> Comparison:
-    """Compare runs; those that repeat each other are one side."""
-    sides = tuple(_sides(folders, history))
-    differences = tuple(_differences(sides))
+    """Compare runs; those made under the same conditions are one group."""
+    groups = tuple(_groups(folders, history))
+    differences = tuple(_differences(groups))
     same_data = not any(each.part == "data" and each.name == "dataset" for each in differences)
-    rates = [_rates(side) for side in sides]
+    rates = [_rates(group) for group in groups]
     verdicts = tuple(verdict(rates[0], each) for each in rates[1:]) if same_data else ()
-    return Comparison(sides, differences, tuple(_figures(sides)), verdicts)
+    return Comparison(groups, differences, tuple(_figures(groups)), verdicts)
 
 
-def _sides(given: Sequence[RunFacts], history: History) -> Iterable[Side]:
+def _groups(given: Sequence[RunFacts], history: History) -> Iterable[Group]:
     grouped: dict[str, list[RunFacts]] = {}
     for known in given:
         if known.status == "damaged":
@@ -90,31 +90,31 @@ def _sides(given: Sequence[RunFacts], history: History) -> Iterable[Side]:
         folders = [history.runs / name for name in history.alike(key)]
         others = [facts_or_damage(folder) for folder in folders if folder.resolve() not in taken]
         made = conditions(group[0], settings(group[0].folder))
-        yield Side(tuple(known.name for known in group), (*group, *others), made)
+        yield Group(tuple(known.name for known in group), (*group, *others), made)
 
 
-def _differences(sides: Sequence[Side]) -> Iterable[Difference]:
+def _differences(groups: Sequence[Group]) -> Iterable[Difference]:
     for part in PARTS:
-        names = dict.fromkeys(name for side in sides for name in side.conditions[part])
+        names = dict.fromkeys(name for group in groups for name in group.conditions[part])
         for name in names:
-            values = tuple(side.conditions[part].get(name) for side in sides)
+            values = tuple(group.conditions[part].get(name) for group in groups)
             if any(value != values[0] for value in values[1:]):
                 yield Difference(part, name, values)
 
 
-def _rates(side: Side) -> list[Measured]:
+def _rates(group: Group) -> list[Measured]:
     """Of runs that were finished: what was stopped may have done the easier part."""
     return [
         Measured(run.tokens_per_second, run.started or 0.0)
-        for run in side.runs
+        for run in group.runs
         if run.status == "finished" and run.tokens_per_second is not None
     ]
 
 
-def _figures(sides: Sequence[Side]) -> Iterable[Figure]:
-    tables = [[results(run) for run in side.runs] for side in sides]
-    for name in dict.fromkeys(name for side in tables for run in side for name in run):
-        spreads = tuple(_spread([run[name] for run in side if name in run]) for side in tables)
+def _figures(groups: Sequence[Group]) -> Iterable[Figure]:
+    tables = [[results(run) for run in group.runs] for group in groups]
+    for name in dict.fromkeys(name for group in tables for run in group for name in run):
+        spreads = tuple(_spread([run[name] for run in group if name in run]) for group in tables)
         yield Figure(name, spreads)
 
 

@@ -50,7 +50,7 @@ def conditions(known: RunFacts, plan: Mapping[str, Any] | None) -> Conditions:
 
 
 def digest(known: RunFacts, plan: Mapping[str, Any] | None) -> str | None:
-    """Equal for runs that repeat each other; None where it is not known what a run was."""
+    """Equal for runs made under the same conditions; None where it is not known what a run was."""
     if plan is None or known.dataset is None or known.plan is None:
         return None
     made = conditions(known, plan)

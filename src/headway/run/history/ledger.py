@@ -1,4 +1,4 @@
-"""A book of trainings kept by programs with a loop of their own: what was forecast, and what came of it.
+"""A ledger of trainings, kept by programs with a loop of their own: what was forecast, and what came of it.
 
 One SQLite file, the truth itself: every entry is committed before anything else is done with it. Files of kato-lm's
 training history are read and carried on.
@@ -72,31 +72,31 @@ class Entry:
 
 
 class Ledger:
-    """The book in a file; several processes may write it at once."""
+    """The ledger in a file; several processes may write it at once."""
 
     def __init__(self, path: Path, *, clock: Callable[[], float] = time.time) -> None:
         self.path = path
         self._clock = clock
-        with self._open() as book:
-            book.execute("PRAGMA journal_mode = WAL")
-            _make(book)
+        with self._open() as ledger:
+            ledger.execute("PRAGMA journal_mode = WAL")
+            _make(ledger)
 
     def add(self, entry: Entry) -> str:
         """Write an entry down for good; its name, with a time and then a number added where that is taken."""
-        with self._open() as book:
-            book.execute("BEGIN IMMEDIATE")
-            name = self._free(book, entry.run_id)
+        with self._open() as ledger:
+            ledger.execute("BEGIN IMMEDIATE")
+            name = self._free(ledger, entry.run_id)
             values = asdict(entry) | {"run_id": name}
             columns = ", ".join(values)
             places = ", ".join("?" * len(values))
-            book.execute(f"INSERT INTO {_TABLE} ({columns}) VALUES ({places})", _stored(values))
+            ledger.execute(f"INSERT INTO {_TABLE} ({columns}) VALUES ({places})", _stored(values))
         return name
 
     def change(self, run_id: str, values: Mapping[str, Any]) -> None:
         """Add to an entry what was learned later; a RunError when there is none."""
-        with self._open() as book:
+        with self._open() as ledger:
             named = ", ".join(f"{name} = ?" for name in values)
-            done = book.execute(f"UPDATE {_TABLE} SET {named} WHERE run_id = ?", (*_stored(values), run_id))
+            done = ledger.execute(f"UPDATE {_TABLE} SET {named} WHERE run_id = ?", (*_stored(values), run_id))
             if not done.rowcount:
                 raise RunError(f"{self.path} has no run {run_id!r}; record it first")
 
@@ -119,53 +119,53 @@ class Ledger:
         return [entry for entry in found if entry is not None]
 
     def now(self) -> float:
-        """The time by this book's clock."""
+        """The time by its own clock."""
         return self._clock()
 
     def count(self) -> int:
         """How many entries."""
-        with self._open() as book:
-            return book.execute(f"SELECT COUNT(*) FROM {_TABLE}").fetchone()[0]
+        with self._open() as ledger:
+            return ledger.execute(f"SELECT COUNT(*) FROM {_TABLE}").fetchone()[0]
 
     def clear(self) -> None:
         """Remove all entries."""
-        with self._open() as book:
-            book.execute(f"DELETE FROM {_TABLE}")
+        with self._open() as ledger:
+            ledger.execute(f"DELETE FROM {_TABLE}")
 
-    def _free(self, book: sqlite3.Connection, name: str) -> str:
+    def _free(self, ledger: sqlite3.Connection, name: str) -> str:
         stamped = f"{name}_{int(self._clock())}"
         candidates = chain([name, stamped], (f"{stamped}_{number}" for number in numbers(2)))
-        return next(each for each in candidates if not _there(book, each))
+        return next(each for each in candidates if not _there(ledger, each))
 
     def _read(self, how: str, value: object) -> list[Entry]:
         names = [each.name for each in fields(Entry)]
-        with self._open() as book:
-            rows = book.execute(f"SELECT {', '.join(names)} FROM {_TABLE} {how}", (value,)).fetchall()
+        with self._open() as ledger:
+            rows = ledger.execute(f"SELECT {', '.join(names)} FROM {_TABLE} {how}", (value,)).fetchall()
         return [_entry(dict(zip(names, row, strict=True))) for row in rows]
 
     @contextmanager
     def _open(self) -> Generator[sqlite3.Connection]:
-        """The book, for one piece of work; committed when it ends in order."""
+        """The ledger, for one piece of work; committed when it ends in order."""
         try:
-            with closing(sqlite3.connect(self.path, timeout=_WAIT_SECONDS)) as book, book:
-                yield book
+            with closing(sqlite3.connect(self.path, timeout=_WAIT_SECONDS)) as ledger, ledger:
+                yield ledger
         except sqlite3.Error as cause:
             raise RunError(
                 f"{self.path} cannot be used as a history ({cause}); give another file as db_path"
             ) from cause
 
 
-def _make(book: sqlite3.Connection) -> None:
+def _make(ledger: sqlite3.Connection) -> None:
     """Have a column for everything, in a file of ours or of kato-lm."""
-    book.execute(f"CREATE TABLE IF NOT EXISTS {_TABLE} ({_UNIQUE})")
-    there = {row[1] for row in book.execute(f"PRAGMA table_info({_TABLE})")}
+    ledger.execute(f"CREATE TABLE IF NOT EXISTS {_TABLE} ({_UNIQUE})")
+    there = {row[1] for row in ledger.execute(f"PRAGMA table_info({_TABLE})")}
     for each in fields(Entry):
         if each.name not in there:
-            book.execute(f"ALTER TABLE {_TABLE} ADD COLUMN {each.name}")
+            ledger.execute(f"ALTER TABLE {_TABLE} ADD COLUMN {each.name}")
 
 
-def _there(book: sqlite3.Connection, name: str) -> bool:
-    return book.execute(f"SELECT 1 FROM {_TABLE} WHERE run_id = ?", (name,)).fetchone() is not None
+def _there(ledger: sqlite3.Connection, name: str) -> bool:
+    return ledger.execute(f"SELECT 1 FROM {_TABLE} WHERE run_id = ?", (name,)).fetchone() is not None
 
 
 def _stored(values: Mapping[str, Any]) -> list[Any]:

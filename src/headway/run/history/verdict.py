@@ -1,4 +1,4 @@
-"""Whether one plan is faster than another: said only of repeats, made in turns, that chance does not explain."""
+"""Whether one plan is faster than another: said only of several runs of each, made in turns, if chance is unlikely."""
 
 import math
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ class Verdict:
     """How the second of two compares with the first."""
 
     said: Said
-    repeats: tuple[int, int]
+    runs: tuple[int, int]
     ratio: float | None = None
     """How many times the first's rate the second has: the median over all pairs; None where it is no comparison."""
     least: float | None = None
@@ -38,18 +38,18 @@ class Verdict:
 
 def verdict(first: Sequence[Measured], second: Sequence[Measured]) -> Verdict:
     """Compare rates by their ranks, so that no run counts more for being far off."""
-    repeats = (len(first), len(second))
-    if min(repeats) < 2:
-        return Verdict(said="one run", repeats=repeats)
-    if 2 / math.comb(sum(repeats), repeats[0]) > _CHANCE:
-        return Verdict(said="too few", repeats=repeats)
+    runs = (len(first), len(second))
+    if min(runs) < 2:
+        return Verdict(said="one run", runs=runs)
+    if 2 / math.comb(sum(runs), runs[0]) > _CHANCE:
+        return Verdict(said="too few", runs=runs)
     chance = _chance([run.value for run in first], [run.value for run in second])
     ratios = sorted(b.value / a.value for a, b in product(first, second))
-    outside = _outside(*repeats)
+    outside = _outside(*runs)
     ratio = median(ratios)
     return Verdict(
         said=_said(chance, ratio, in_turns=_in_turns(first, second)),
-        repeats=repeats,
+        runs=runs,
         ratio=ratio,
         least=ratios[outside],
         most=ratios[-1 - outside],
@@ -57,8 +57,8 @@ def verdict(first: Sequence[Measured], second: Sequence[Measured]) -> Verdict:
     )
 
 
-def least_repeats() -> int:
-    """From how many repeats of each of two plans on anything can be told."""
+def least_runs() -> int:
+    """From how many runs of each of two plans on anything can be told."""
     return next(n for n in range(2, 10) if 2 / math.comb(2 * n, n) <= _CHANCE)
 
 

@@ -1,4 +1,4 @@
-"""The book of trainings as tables and text."""
+"""The ledger as tables and text."""
 
 import csv
 import io
@@ -61,7 +61,7 @@ def comparison(entries: Sequence[Entry]) -> Table:
 
 
 def summary(entries: Sequence[Entry], found: Accuracy) -> Iterator[str]:
-    """The book in some lines; entries come the newest first."""
+    """The ledger in some lines; entries come the newest first."""
     yield f"training history: {len(entries)} run{'' if len(entries) == 1 else 's'}"
     if not entries:
         return
