@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks.macro.autoencoder import autoencoder_memory, autoencoder_quality, autoencoder_speed, checkpoint_stall
 from benchmarks.macro.bounds import eight, tenfold
 from benchmarks.macro.harness import LEAST_REPEATS, RESULTS, ROOT, Conditions, Result
+from benchmarks.macro.history import history
 from benchmarks.macro.material import Corpus, corpus, nothing, verse
 from benchmarks.macro.speed import speed
 from benchmarks.macro.starts import first_use, help_time, resume
@@ -40,6 +41,7 @@ _OF_VERSE: dict[str, Experiment] = {
 EXPERIMENTS: dict[str, tuple[Experiment, Material]] = {
     **{name: (experiment, corpus) for name, experiment in _OF_PROSE.items()},
     "vectors": (vectors, nothing),
+    "history": (history, nothing),
     **{name: (experiment, verse) for name, experiment in _OF_VERSE.items()},
 }
 

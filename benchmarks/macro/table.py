@@ -120,6 +120,15 @@ def _vectors(result: Result) -> list[Row]:
     ]
 
 
+def _history(result: Result) -> list[Row]:
+    runs = f"{result.facts['runs']:,} runs"
+    return [
+        (f"runs list, {runs}", "<= 0.3 s", f"{result.figure('list', 'seconds')} s"),
+        ("  one of them changed", "reported", f"{result.figure('changed', 'seconds')} s"),
+        (f"runs list without an index, {runs}", "<= 30 s", f"{result.figure('rebuild', 'seconds')} s"),
+    ]
+
+
 def _autoencoder_speed(result: Result) -> list[Row]:
     found: list[Row] = []
     for lengths, least in (("B", {"fp32": ">= 4.5", "bf16": ">= 7.5"}), ("A", {"fp32": ">= 2.5", "bf16": ">= 4"})):
@@ -216,6 +225,7 @@ _ROWS: dict[str, Callable[[Result], list[Row]]] = {
     "help": _help,
     "first_use": _first_use,
     "vectors": _vectors,
+    "history": _history,
     "autoencoder_speed": _autoencoder_speed,
     "autoencoder_quality": _autoencoder_quality,
     "autoencoder_memory": _autoencoder_memory,

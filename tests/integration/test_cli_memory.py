@@ -57,6 +57,30 @@ def test_stats_count_patterns_of_every_level(trained: Path, capsys: Output) -> N
     assert table[1].split()[:3] == ["0", "3", "8"]
 
 
+def test_stats_tell_how_often_patterns_were_learned(trained: Path, capsys: Output) -> None:
+    assert memory("stats", trained) == 0
+    shown = capsys.readouterr().out
+    assert memory("stats", trained, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+
+    assert re.split(r"\s{2,}", shown.splitlines()[4]) == [
+        "level",
+        "seen once",
+        "mean",
+        "median",
+        "90 %",
+        "99 %",
+        "most",
+    ]
+    # 8 observations of 3 patterns; 4 of 2, the one 3 times and the other once.
+    assert shown.splitlines()[6].split() == ["1", "50.0", "%", "2", "2", "3", "3", "3"]
+    ranks = [[(each["first"], each["mean"]) for each in level["frequencies"]["ranks"]] for level in told["levels"]]
+    assert ranks == [[(1, 4.0), (2, 2.0)], [(1, 3.0), (2, 1.0)]]
+    assert told["levels"][0]["growth"] == [{"observed": 8, "unique": 3}]
+    assert [top["frequency"] for top in told["levels"][1]["top"]] == [3, 1]
+    assert told["sizes"]["raw_bytes"] == {"utf8": None, "tokens16": 48, "tokens32": 96}
+
+
 def test_top_is_ordered_by_frequency_and_decoded(trained: Path, capsys: Output) -> None:
     assert memory("top", "-n", "1", trained) == 0
     printed = capsys.readouterr().out

@@ -54,7 +54,7 @@ def test_an_event_is_one_line_with_its_time_kind_and_fields(record: Record) -> N
     assert record.path.read_text(encoding="utf-8").count("\n") == 3
     assert events(record) == [
         {"time": 1000.0, "event": "run_started", "run": "r1", "plan_fingerprint": "f0", "dataset": "d0", "workers": 2}
-        | {"memory": 1 << 30, "machine": {"cpu": None}, "versions": {"headway": "0.1"}},
+        | {"memory": 1 << 30, "machine": {"cpu": None}, "versions": {"headway": "0.1"}, "code": None},
         {"time": 1000.0, "event": "resumed", "position": [1, 20], "documents": None, "tokens": None},
         {"time": 1000.0, "event": "warned", "text": "schöne Worte"},
     ]

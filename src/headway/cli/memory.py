@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from headway.learners.patterns.memory import Memory, Pattern
 
 _ACTIONS = {
-    "stats": "patterns, observations and bytes of every level",
+    "stats": "patterns, observations, bytes and frequencies of every level",
     "top": "the most frequent patterns, as text",
     "show": "one pattern by its name",
     "verify": "check every file and every count",
@@ -22,6 +22,7 @@ _ACTIONS = {
     "export": "write all patterns to one file",
 }
 _TOP = 20
+_MOST_FREQUENT = 10
 _CHARACTERS = 100
 
 
@@ -65,14 +66,21 @@ def _check_output(options: argparse.Namespace) -> None:
 
 
 def _stats(memory: "Memory", options: argparse.Namespace) -> int:
+    from headway.cli import frequencies
+
     if options.json:
-        _print_json(memory.stats())
+        stats, found = memory.stats(), frequencies.analysed(memory)
+        levels = [a | b for a, b in zip(stats["levels"], found["levels"], strict=True)]
+        tops = [[_plain(memory, pattern) for pattern in level.top(_MOST_FREQUENT)] for level in memory.levels]
+        levels = [level | {"top": top} for level, top in zip(levels, tops, strict=True)]
+        _print_json(stats | {"levels": levels, "sizes": found["sizes"]})
         return 0
     from headway.cli.console import page
     from headway.cli.summary import levels_table
 
     console = page(sys.stdout)
     console.print(levels_table(memory, console))
+    frequencies.show(memory, console)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""headway runs list | show RUN"""
+"""headway runs list | show RUN | compare RUN RUN... | export [RUN...]"""
 
 import argparse
 import json
@@ -6,9 +6,8 @@ import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from headway.cli.options import add_runs_dir
 
@@ -16,39 +15,60 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from headway.run.facts import RunFacts
+    from headway.run.history.portable import Portable
+
+_ACTIONS = {
+    "list": "all runs, one line each",
+    "show": "one run",
+    "compare": "what differs between runs, and what came of it",
+    "export": "runs as a table, or into another tracker",
+}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Describe what the verb takes."""
     verbs = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name, purpose in (("list", "all runs, one line each"), ("show", "one run")):
+    for name, purpose in _ACTIONS.items():
         action = verbs.add_parser(name, help=purpose)
         if name == "show":
             action.add_argument("name", metavar="RUN", help="a run folder, or its name")
+        if name == "compare":
+            action.add_argument("names", metavar="RUN", nargs="+", help="run folders, or their names; two or more")
         add_runs_dir(action)
-        action.add_argument("--json", action="store_true", help="JSON instead of a table")
+        if name == "export":
+            _export_arguments(action)
+        else:
+            action.add_argument("--json", action="store_true", help="JSON instead of a table")
+
+
+def _export_arguments(action: argparse.ArgumentParser) -> None:
+    action.add_argument("names", metavar="RUN", nargs="*", help="run folders, or their names (default: all)")
+    into = action.add_mutually_exclusive_group(required=True)
+    into.add_argument("--csv", type=Path, metavar="FILE", help="a line for each run")
+    into.add_argument("--json", type=Path, metavar="FILE", help="settings and results of each run")
+    into.add_argument("--mlflow", type=Path, metavar="DIR", help="MLflow's file store in a folder")
+    into.add_argument("--trackio", metavar="PROJECT", nargs="?", const="headway", help="a project of trackio")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print what the run folders tell."""
-    return _list(options) if options.action == "list" else _show(options)
+    return _DO[options.action](options)
 
 
 def _list(options: argparse.Namespace) -> int:
     from headway.cli.places import check_runs
-    from headway.run.facts import facts_or_damage
-    from headway.run.folders import RESOLVED, numbered
+    from headway.run.history.history import History
 
     check_runs(options.runs_dir)
-    runs = [
-        facts_or_damage(entry.folder) for entry in numbered(options.runs_dir) if (entry.folder / RESOLVED).is_file()
-    ]
-    if options.json:
-        print(json.dumps([_plain(known) for known in runs], ensure_ascii=False))
-    elif runs:
-        _print_table(runs)
-    else:
-        print(f"no runs in {options.runs_dir}; start one with: headway train PLAN")
+    with History(options.runs_dir) as history:
+        if options.json:
+            print(json.dumps([_plain(known) for known in history.facts], ensure_ascii=False))
+        elif history.briefs:
+            from headway.cli.listing import show
+
+            show(history.briefs, sys.stdout)
+        else:
+            print(f"no runs in {options.runs_dir}; start one with: headway train PLAN")
     return 0
 
 
@@ -64,28 +84,66 @@ def _show(options: argparse.Namespace) -> int:
     return 0
 
 
+def _compare(options: argparse.Namespace) -> int:
+    from headway.cli.comparison import as_json, show
+    from headway.cli.places import check_runs, run_folder
+    from headway.errors import RunError
+    from headway.run.facts import facts_or_damage
+    from headway.run.history.compare import compare
+    from headway.run.history.history import History
+
+    check_runs(options.runs_dir)
+    if len(options.names) < 2:
+        raise RunError(f"{options.names[0]} is one run; name another one to compare it with")
+    named = [facts_or_damage(run_folder(name, options.runs_dir)) for name in options.names]
+    with History(options.runs_dir) as history:
+        compared = compare(named, history)
+    if options.json:
+        print(as_json(compared))
+    else:
+        show(compared, sys.stdout)
+    return 0
+
+
+def _export(options: argparse.Namespace) -> int:
+    from headway.cli.places import check_runs, run_folder
+    from headway.run.facts import facts_or_damage
+    from headway.run.history.history import History
+    from headway.run.history.portable import portable
+
+    check_runs(options.runs_dir)
+    if options.names:
+        known = [facts_or_damage(run_folder(name, options.runs_dir)) for name in options.names]
+    else:
+        with History(options.runs_dir) as history:
+            known = history.facts
+    # Of a damaged record no more can be told than that it is damaged.
+    whole = [portable(each) for each in known if each.status != "damaged"]
+    for each in known:
+        if each.status == "damaged":
+            print(f"left out: {each.name}: {'; '.join(each.warnings)}", file=sys.stderr)
+    print(_exported(whole, options))
+    return 0
+
+
+def _exported(runs: "list[Portable]", options: argparse.Namespace) -> str:
+    """What was done, in words."""
+    from headway.run.history import tables, trackers
+    from headway.run.text import amount
+
+    if options.csv or options.json:
+        (tables.write_csv if options.csv else tables.write_json)(runs, options.csv or options.json)
+        return f"{options.csv or options.json}: {amount(len(runs), 'run')}"
+    if options.mlflow:
+        done, where = trackers.to_mlflow(runs, options.mlflow), f"{options.mlflow}"
+    else:
+        done, where = trackers.to_trackio(runs, options.trackio), f"trackio project {options.trackio}"
+    known = f", {len(done.known)} there already" if done.known else ""
+    return f"{where}: {amount(len(done.written), 'run')} written{known}"
+
+
 def _plain(known: "RunFacts") -> dict[str, Any]:
     return asdict(known) | {"folder": str(known.folder)}
-
-
-def _print_table(runs: "list[RunFacts]") -> None:
-    from headway.cli.console import page
-    from headway.cli.tables import fitting
-
-    console = page(sys.stdout)
-    console.print(fitting(console, [_runs_table(runs, columns) for columns in _LAYOUTS]))
-
-
-def _runs_table(runs: "list[RunFacts]", columns: tuple[str, ...]) -> "Table":
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="cyan")
-    for name in columns:
-        header, justify, _ = _COLUMNS[name]
-        table.add_column(header, justify=justify, overflow="fold", no_wrap=name != "run")
-    for known in runs:
-        table.add_row(*(_COLUMNS[name][2](known) for name in columns))
-    return table
 
 
 def _print_facts(known: "RunFacts") -> None:
@@ -95,13 +153,13 @@ def _print_facts(known: "RunFacts") -> None:
     from headway.cli.summary import pairs
     from headway.cli.tables import fitting
     from headway.plan.section import format_bytes
-    from headway.run.text import rate
+    from headway.run.text import rate, when
 
     speeds = (rate(known.documents_per_second, "documents"), rate(known.tokens_per_second, "tokens"))
     rows = {
         "run": str(known.folder),
         "status": known.status,
-        "started": _when(known.started),
+        "started": when(known.started),
         "documents": _amount(known.documents),
         "tokens": _amount(known.tokens),
         "rate": f"{', '.join(speeds)} while training",
@@ -141,7 +199,9 @@ def _is_table(value: object) -> bool:
 
 def _as_recorded(known: "RunFacts", learned: dict[str, Any]) -> str:
     """Of when a learner's figures are: a memory may have been compacted or damaged since."""
-    said = f"as recorded {_when(known.recorded)}"
+    from headway.run.text import when
+
+    said = f"as recorded {when(known.recorded)}"
     run = shlex.quote(str(known.folder))
     return f"{said}; as they are now: headway memory stats {run}" if "memory" in learned else said
 
@@ -171,24 +231,8 @@ def _fact(value: object, folder: Path | None = None) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _when(time: float | None, shape: str = "%Y-%m-%d %H:%M") -> str:
-    return "-" if time is None else datetime.fromtimestamp(time).astimezone().strftime(shape)
-
-
 def _amount(number: int | None) -> str:
     return "-" if number is None else f"{number:,}"
-
-
-def _about(number: int | None) -> str:
-    from headway.run.text import count
-
-    return "-" if number is None else count(number)
-
-
-def _rate(known: "RunFacts") -> str:
-    from headway.run.text import rate
-
-    return rate(known.tokens_per_second, "tokens")
 
 
 def _whole_time(known: "RunFacts") -> str:
@@ -199,34 +243,13 @@ def _whole_time(known: "RunFacts") -> str:
     return f"{duration(known.seconds)} in {known.sessions} session{'s' if known.sessions != 1 else ''}, starts included"
 
 
-def _time(known: "RunFacts") -> str:
-    from headway.run.text import duration
-
-    return duration(known.seconds)
-
-
 def _or_dash(value: object) -> str:
     return "-" if value is None else str(value)
 
 
-# The rate is that of training alone, the time that of whole sessions; the headers say so.
-_COLUMNS: dict[str, tuple[str, Literal["left", "right"], Callable[["RunFacts"], str]]] = {
-    "run": ("run", "left", lambda known: known.name),
-    "status": ("status", "left", lambda known: known.status),
-    "started": ("started", "left", lambda known: _when(known.started)),
-    "day": ("started", "left", lambda known: _when(known.started, "%Y-%m-%d")),
-    "documents": ("documents", "right", lambda known: _amount(known.documents)),
-    "tokens": ("tokens", "right", lambda known: _amount(known.tokens)),
-    "about": ("tokens", "right", lambda known: _about(known.tokens)),
-    "rate": ("training rate", "right", _rate),
-    "time": ("whole time", "right", _time),
+_DO: dict[str, Callable[[argparse.Namespace], int]] = {
+    "list": _list,
+    "show": _show,
+    "compare": _compare,
+    "export": _export,
 }
-# The widest that fits the terminal is shown.
-_LAYOUTS = (
-    ("run", "status", "started", "documents", "tokens", "rate", "time"),
-    ("run", "status", "day", "documents", "about", "rate", "time"),
-    ("run", "status", "day", "about", "rate", "time"),
-    ("run", "status", "about", "rate", "time"),
-    ("run", "status", "about"),
-    ("run", "status"),
-)

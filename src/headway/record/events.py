@@ -22,6 +22,8 @@ class RunStarted:
     memory: int
     machine: Mapping[str, object]
     versions: Mapping[str, str]
+    code: str | None = None
+    """A digest of Headway's own source."""
 
 
 @dataclass(frozen=True, slots=True)

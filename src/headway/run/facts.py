@@ -36,6 +36,18 @@ class RunFacts:
     recorded: float | None
     """When that was."""
     warnings: tuple[str, ...]
+    plan: str | None = None
+    """The fingerprint of its plan."""
+    machine: dict[str, Any] | None = None
+    versions: dict[str, str] | None = None
+    code: str | None = None
+    """As the last session began."""
+    evaluation: dict[str, Any] | None = None
+    """How good the learner was when it was last looked at."""
+    spans: dict[str, Any] | None = None
+    """Count, total and longest seconds by name, all sessions together."""
+    resources: dict[str, Any] | None = None
+    """What the last session summed up of what it used."""
 
 
 @dataclass(slots=True)
@@ -56,6 +68,7 @@ class _Fold:
     before: str | None = None
     fresh: bool = False
     warnings: list[str] = field(default_factory=list[str])
+    spans: dict[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
 
     def add(self, event: dict[str, Any]) -> None:
         kind = event["event"]
@@ -73,6 +86,8 @@ class _Fold:
             # A save written beside the training is older than what is done by now.
             there = event.get("documents") is not None
             self.saved = (event["documents"], event["tokens"]) if there else self.done
+        elif kind == "spans":
+            self._measure(event["spans"])
         elif kind == "warned":
             self.warnings.append(event["text"])
         elif kind == "finished":
@@ -99,6 +114,13 @@ class _Fold:
         # What the session before did not save is done again.
         self.done = self.saved
         self.before, self.reason = self.reason, None
+
+    def _measure(self, spans: dict[str, dict[str, float]]) -> None:
+        for name, span in spans.items():
+            sums = self.spans.setdefault(name, {"count": 0, "seconds": 0.0, "max": 0.0})
+            sums["count"] += span["count"]
+            sums["seconds"] += span["seconds"]
+            sums["max"] = max(sums["max"], span["max"])
 
     def _restart_if_fresh(self) -> None:
         # A session that records no `resumed` before its first step begins at the start.
@@ -134,6 +156,13 @@ def facts(folder: Path) -> RunFacts:
         totals=ended.get("totals"),
         recorded=ended.get("time"),
         warnings=tuple(fold.warnings),
+        plan=begun.get("plan_fingerprint"),
+        machine=begun.get("machine"),
+        versions=begun.get("versions"),
+        code=begun.get("code"),
+        evaluation=_figures(fold.latest.get("evaluated")),
+        spans=fold.spans or None,
+        resources=_without_header(fold.latest.get("resources")),
     )
 
 
@@ -143,6 +172,9 @@ def facts_or_damage(folder: Path) -> RunFacts:
         return facts(folder)
     except RunError as cause:
         return _unknown(folder, "damaged", (str(cause),))
+    except OSError as cause:
+        why = f"cannot read {folder / RECORD} ({cause.strerror}); change its permissions"
+        return _unknown(folder, "damaged", (why,))
 
 
 def _unknown(folder: Path, status: Status, warnings: tuple[str, ...]) -> RunFacts:
@@ -152,6 +184,18 @@ def _unknown(folder: Path, status: Status, warnings: tuple[str, ...]) -> RunFact
         documents_per_second=None, tokens_per_second=None, sessions=None, workers=None, memory=None, dataset=None,
         totals=None, recorded=None, warnings=warnings,
     )  # fmt: skip
+
+
+def _figures(event: dict[str, Any] | None) -> dict[str, float] | None:
+    """Of means, which are written as total and weight, the mean."""
+    if event is None:
+        return None
+    metrics: dict[str, Any] = event["metrics"]
+    return {name: value[0] / value[1] if isinstance(value, list) else value for name, value in metrics.items()}
+
+
+def _without_header(event: dict[str, Any] | None) -> dict[str, Any] | None:
+    return None if event is None else {name: event[name] for name in event if name not in ("time", "event")}
 
 
 def _no_record(path: Path) -> str:

@@ -34,9 +34,14 @@ def numbered(runs: Path) -> list[Numbered]:
     """Every run folder, by plan name and age."""
     if not runs.is_dir():
         return []
-    found = ((_NUMBERED.fullmatch(folder.name), folder) for folder in runs.iterdir())
-    matches = [Numbered(match["name"], int(match["number"]), folder) for match, folder in found if match]
+    matches = [found for folder in runs.iterdir() if (found := place(folder))]
     return sorted((run for run in matches if run.folder.is_dir()), key=lambda run: (run.name, run.number))
+
+
+def place(folder: Path) -> Numbered | None:
+    """Where a folder stands among runs; None when it is not called as theirs are."""
+    match = _NUMBERED.fullmatch(folder.name)
+    return Numbered(match["name"], int(match["number"]), folder) if match else None
 
 
 def read_note(path: Path, *, keys: Set[str]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from headway.plan.plan import Plan
 from headway.plan.values import Position
 from headway.record.events import Finished, RunStarted, Step, Upkeep, Warned
 from headway.record.record import Listener, Record
+from headway.run.code import code_digest
 from headway.run.decisions import Decisions, decisions, kept
 from headway.run.folders import PLAN_KEYS, RECORD, RESOLVED, read_note
 from headway.run.launch.local import Pool
@@ -112,6 +113,7 @@ class _Scene:
                 memory=self._means.memory,
                 machine=describe(),
                 versions=_versions(),
+                code=code_digest(),
             )
         )
         expected = {"documents": self._feed.total_documents, "tokens": self._feed.total_tokens}

@@ -1,5 +1,7 @@
 """Numbers and times as people read them."""
 
+from time import localtime, strftime
+
 from headway.plan.values import Mean
 
 
@@ -49,6 +51,11 @@ def duration(seconds: float | None) -> str:
     if minutes < 60:
         return f"{minutes} min {rest:02d} s"
     return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def when(time: float | None, shape: str = "%Y-%m-%d %H:%M") -> str:
+    """ "2026-11-20 14:05" where the reader is; "-" when it is not known."""
+    return "-" if time is None else strftime(shape, localtime(time))
 
 
 def percent(part: float, whole: float) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from headway.tools.corpus import CorpusSegmenter, TokenProcessor
     from headway.tools.datasets import StreamingDatasetLoader
     from headway.tools.hardware import BenchmarkResults, HardwareAnalyzerV2, HardwareProfile
+    from headway.tools.history import EstimationAccuracy, TrainingHistory, TrainingRun
     from headway.tools.learner import HierarchicalConceptLearner
     from headway.tools.loaders import AsyncDataPrefetcher, CollateFunction, create_optimized_dataloader
     from headway.tools.losses import (
@@ -86,6 +87,7 @@ __all__ = [
     "DenoisingConfig",
     "DynamicBatchSampler",
     "EnhancedCosineLoss",
+    "EstimationAccuracy",
     "GradientMonitor",
     "HardwareAnalyzerV2",
     "HardwareProfile",
@@ -109,7 +111,9 @@ __all__ = [
     "TokenProcessor",
     "TokenReconstructionLoss",
     "TrainingConfig",
+    "TrainingHistory",
     "TrainingMonitor",
+    "TrainingRun",
     "Unavailable",
     "WarmupCosineAnnealingLR",
     "benchmark_loading_methods",
@@ -145,6 +149,7 @@ _MODULES = {
     "corpus": "CorpusSegmenter TokenProcessor",
     "datasets": "StreamingDatasetLoader",
     "hardware": "BenchmarkResults HardwareAnalyzerV2 HardwareProfile",
+    "history": "EstimationAccuracy TrainingHistory TrainingRun",
     "learner": "HierarchicalConceptLearner",
     "loaders": "AsyncDataPrefetcher CollateFunction create_optimized_dataloader",
     "losses": """

@@ -1,0 +1,1 @@
+"""All runs of a folder: found, listed, compared and exported."""
