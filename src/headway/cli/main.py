@@ -19,6 +19,7 @@ _VERBS = {
     "memory": "look into a pattern memory: statistics, patterns, checks, export",
     "autoencoder": "use a trained autoencoder: codes, new text, how good it is",
     "vectors": "convert word vectors, once",
+    "profile": "run any command and measure what its processes use",
     "plan": "check a plan, print its JSON schema",
 }
 _BROKEN_PIPE = 141

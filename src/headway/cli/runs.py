@@ -95,7 +95,7 @@ def _print_facts(known: "RunFacts") -> None:
     from headway.cli.summary import pairs
     from headway.cli.tables import fitting
     from headway.plan.section import format_bytes
-    from headway.run.text import rate
+    from headway.run.text import cores, peak, rate
 
     speeds = (rate(known.documents_per_second, "documents"), rate(known.tokens_per_second, "tokens"))
     rows = {
@@ -107,6 +107,8 @@ def _print_facts(known: "RunFacts") -> None:
         "rate": f"{', '.join(speeds)} while training",
         "time": _whole_time(known),
         "workers": _or_dash(known.workers),
+        "peak memory": peak(known.peak_memory_bytes, known.peak_shared_once_bytes),
+        "processor": cores(known.cpu_cores),
         "memory limit": "-" if known.memory is None else format_bytes(known.memory),
         "dataset": _or_dash(known.dataset),
     }

@@ -77,6 +77,17 @@ class Spans:
 
 
 @dataclass(frozen=True, slots=True)
+class Sampled:
+    """What the session's processes used from its start up to now, as a sampler measured it."""
+
+    kind: ClassVar[str] = "sampled"
+    interval: float
+    usage: Mapping[str, Any]
+    absent: Mapping[str, str]
+    """What could not be measured, each with its reason."""
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """Something worth knowing later."""
 
@@ -113,7 +124,7 @@ class Finished:
     why: str | None = None
 
 
-Event = RunStarted | Resumed | Step | Evaluated | Saved | Spans | Note | Warned | Upkeep | Finished
+Event = RunStarted | Resumed | Step | Evaluated | Saved | Spans | Sampled | Note | Warned | Upkeep | Finished
 
 
 def as_line(event: Event, time: float) -> dict[str, Any]:

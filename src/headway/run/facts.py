@@ -36,6 +36,14 @@ class RunFacts:
     recorded: float | None
     """When that was."""
     warnings: tuple[str, ...]
+    peak_memory_bytes: int | None = None
+    """The most that all processes held at a look, pages they share counted in each."""
+    peak_shared_once_bytes: int | None = None
+    """The same with shared pages counted once; looked at rarely."""
+    cpu_cores: float | None = None
+    """Cores' worth of time used, on average over all sessions."""
+    not_measured: dict[str, str] = field(default_factory=dict[str, str])
+    """What could not be measured in the last session, each with its reason."""
 
 
 @dataclass(slots=True)
@@ -56,6 +64,8 @@ class _Fold:
     before: str | None = None
     fresh: bool = False
     warnings: list[str] = field(default_factory=list[str])
+    usage: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    """What each session used, as far as it said."""
 
     def add(self, event: dict[str, Any]) -> None:
         kind = event["event"]
@@ -75,6 +85,9 @@ class _Fold:
             self.saved = (event["documents"], event["tokens"]) if there else self.done
         elif kind == "warned":
             self.warnings.append(event["text"])
+        elif kind == "sampled":
+            # It counts from the session's start: the last one says all.
+            self.usage[-1:] = [event["usage"]]
         elif kind == "finished":
             self.reason = self.before if event["reason"] == "refused" else event["reason"]
             self.measured = event["seconds"]
@@ -96,9 +109,21 @@ class _Fold:
         self.sessions += 1
         self.started = time if self.started is None else self.started
         self.fresh = True
+        self.usage.append({})
         # What the session before did not save is done again.
         self.done = self.saved
         self.before, self.reason = self.reason, None
+
+    def peak(self, name: str) -> int | None:
+        """The largest of any session."""
+        found = [usage["peaks"][name] for usage in self.usage if name in usage.get("peaks", ())]
+        return round(max(found)) if found else None
+
+    def cores(self) -> float | None:
+        """Processor seconds per second, over the sessions that measured them."""
+        measured = [usage for usage in self.usage if "cpu" in usage.get("sums", ())]
+        seconds = sum(usage["seconds"] for usage in measured)
+        return sum(usage["sums"]["cpu"] for usage in measured) / seconds if seconds > 0 else None
 
     def _restart_if_fresh(self) -> None:
         # A session that records no `resumed` before its first step begins at the start.
@@ -134,6 +159,10 @@ def facts(folder: Path) -> RunFacts:
         totals=ended.get("totals"),
         recorded=ended.get("time"),
         warnings=tuple(fold.warnings),
+        peak_memory_bytes=fold.peak("rss"),
+        peak_shared_once_bytes=fold.peak("pss"),
+        cpu_cores=fold.cores(),
+        not_measured=fold.latest.get("sampled", {}).get("absent", {}),
     )
 
 

@@ -1,5 +1,6 @@
 """Numbers and times as people read them."""
 
+from headway.plan.section import format_bytes
 from headway.plan.values import Mean
 
 
@@ -49,6 +50,19 @@ def duration(seconds: float | None) -> str:
     if minutes < 60:
         return f"{minutes} min {rest:02d} s"
     return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def peak(resident: int | None, shared_once: int | None) -> str:
+    """The most memory that was seen: "612 MiB at most (430 MiB with shared pages counted once)"."""
+    if resident is None:
+        return "not measured"
+    once = "" if shared_once is None else f" ({format_bytes(shared_once)} with shared pages counted once)"
+    return f"{format_bytes(resident)} at most{once}"
+
+
+def cores(used: float | None) -> str:
+    """Processor time per time: "1.73 cores on average"."""
+    return "not measured" if used is None else f"{used:.2f} cores on average"
 
 
 def percent(part: float, whole: float) -> str:
