@@ -241,6 +241,13 @@ def test_a_fresh_usage_looks_at_what_is_there_now(scene: Scene) -> None:
     assert (usage.whole.peaks["rss"], usage.whole.peaks["pss"]) == (9 * MEBI, 5 * MEBI)
 
 
+def test_what_is_over_before_the_first_look_was_due_has_a_usage_too(scene: Scene) -> None:
+    scene.clock.now += 0.001
+
+    assert scene.sampler.usage() is None
+    assert scene.sampler.usage(fresh=True) is not None
+
+
 def test_too_short_an_interval_is_refused(tmp_path: Path) -> None:
     proc = FakeProc(tmp_path)
     with pytest.raises(RunError, match=r"0\.01 s is the least"):

@@ -70,10 +70,10 @@ class Saved:
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Where time went since the last such event: count, total and longest seconds by name."""
+    """Where time went since the last such event: by name the count, total and longest seconds, and counts by size."""
 
     kind: ClassVar[str] = "spans"
-    spans: Mapping[str, Mapping[str, float]]
+    spans: Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from headway.errors import RunError
 from headway.plan.values import Mean, Metrics, Position, add_metrics
 from headway.record.events import Evaluated, Event, Finished, Sampled, Saved, Spans, Step, as_line
 from headway.record.lines import DAMAGE_ADVICE, LineFile, read_lines
+from headway.record.stages import Durations
 
 Listener = Callable[[dict[str, Any]], None]
 _Item = TypeVar("_Item")
@@ -52,7 +53,7 @@ class Record:
         self._lock = RLock()
         self._steps = _Steps()
         self._steps_due = -math.inf
-        self._spans: dict[str, list[float]] = {}
+        self._spans: dict[str, Durations] = {}
         self._usage = usage
         self._usage_due = timer() + USAGE_SECONDS
 
@@ -112,13 +113,10 @@ class Record:
     def add_span(self, name: str, seconds: float) -> None:
         """Count one measured span."""
         with self._lock:
-            entry = self._spans.get(name)
-            if entry is None:
-                self._spans[name] = [1, seconds, seconds]
-                return
-            entry[0] += 1
-            entry[1] += seconds
-            entry[2] = max(entry[2], seconds)
+            durations = self._spans.get(name)
+            if durations is None:
+                durations = self._spans[name] = Durations()
+            durations.add(seconds)
 
     def _write_steps(self) -> None:
         event = self._steps.take()
@@ -129,7 +127,7 @@ class Record:
     def _write_spans(self) -> None:
         if not self._spans:
             return
-        spans = {name: {"count": e[0], "seconds": e[1], "max": e[2]} for name, e in self._spans.items()}
+        spans = {name: durations.to_json() for name, durations in self._spans.items()}
         self._spans = {}
         self._append(Spans(spans))
 

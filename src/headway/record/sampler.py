@@ -127,7 +127,7 @@ class Sampler:
     def usage(self, *, fresh: bool = False) -> Usage | None:
         """What was used so far, by a look of now if it has to be fresh; None before the first tick."""
         with self._lock:
-            if fresh and self._clocks.steady() - self._steady > _FRESH_SECONDS:
+            if fresh and (self._whole is None or self._clocks.steady() - self._steady > _FRESH_SECONDS):
                 self.look(closely=True)
             if self._whole is None:
                 return None

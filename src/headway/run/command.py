@@ -9,6 +9,7 @@ import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 
 from headway.errors import RunError
@@ -111,9 +112,20 @@ def _largest() -> int | None:
         import resource
     except ImportError:
         return None
-    most, own = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF))
-    if most <= own:
-        # A process begins as a copy of this one, and the kernel counts that.
-        return None
     # Linux counts it in KiB, macOS in bytes.
-    return most if sys.platform == "darwin" else most * 1024
+    unit = 1 if sys.platform == "darwin" else 1024
+    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit
+    own = _own_peak()
+    if own is None:
+        # It counts whoever started this one as well, so it may hide an answer, and makes none up.
+        own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    # A process begins as a copy of this one, and the kernel counts that.
+    return most if most > own else None
+
+
+def _own_peak() -> int | None:
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:")), None)

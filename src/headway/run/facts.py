@@ -8,6 +8,7 @@ from typing import Any, Literal
 from headway.errors import RunError
 from headway.lock import holder
 from headway.record.record import read_record
+from headway.record.stages import Durations, add_spans
 from headway.run.folders import RECORD
 
 Status = Literal["finished", "stopped", "interrupted", "running", "damaged", "unknown"]
@@ -40,6 +41,8 @@ class RunFacts:
     """The most that all processes held at a look, pages they share counted in each."""
     peak_shared_once_bytes: int | None = None
     """The same with shared pages counted once; looked at rarely."""
+    stages: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    """What took how long over all sessions, by name: count, seconds, median, p95, longest."""
     cpu_cores: float | None = None
     """Cores' worth of time used, on average over all sessions."""
     not_measured: dict[str, str] = field(default_factory=dict[str, str])
@@ -64,6 +67,7 @@ class _Fold:
     before: str | None = None
     fresh: bool = False
     warnings: list[str] = field(default_factory=list[str])
+    stages: dict[str, Durations] = field(default_factory=dict[str, Durations])
     usage: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     """What each session used, as far as it said."""
 
@@ -85,6 +89,8 @@ class _Fold:
             self.saved = (event["documents"], event["tokens"]) if there else self.done
         elif kind == "warned":
             self.warnings.append(event["text"])
+        elif kind == "spans":
+            add_spans(self.stages, event["spans"])
         elif kind == "sampled":
             # It counts from the session's start: the last one says all.
             self.usage[-1:] = [event["usage"]]
@@ -162,8 +168,19 @@ def facts(folder: Path) -> RunFacts:
         peak_memory_bytes=fold.peak("rss"),
         peak_shared_once_bytes=fold.peak("pss"),
         cpu_cores=fold.cores(),
+        stages={name: _stage(durations) for name, durations in fold.stages.items()},
         not_measured=fold.latest.get("sampled", {}).get("absent", {}),
     )
+
+
+def _stage(durations: Durations) -> dict[str, Any]:
+    return {
+        "count": durations.count,
+        "seconds": durations.seconds,
+        "median": durations.percentile(0.5),
+        "p95": durations.percentile(0.95),
+        "longest": durations.longest,
+    }
 
 
 def facts_or_damage(folder: Path) -> RunFacts:

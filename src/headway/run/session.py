@@ -147,6 +147,7 @@ class _Scene:
             self._run.folder,
             warn=lambda text: write(Warned(text)),
             note=lambda text: write(Upkeep(text)),
+            span=self._record.add_span,
         )
 
     def _batches(self, learner: Learner) -> Batches:

@@ -10,6 +10,7 @@ from headway.record.probes.reading import HostReading, Transfers
 SYS = Path("/sys")
 _PER_SECOND = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 _SECTOR = 512
+_FIRST_LINES = 256
 _MICRO = 1e-6
 _RESOURCES = ("cpu", "io", "memory")
 # What passes through these has passed, or will, through a device that counts it.
@@ -36,7 +37,8 @@ class Host:
 
     def read(self) -> HostReading:
         """The machine now."""
-        memory = _numbers(self._content(self._memory, "memory of the host"))
+        # What is asked stands in the first lines.
+        memory = _numbers(self._content(self._memory, "memory of the host")[:_FIRST_LINES])
         network = _interfaces(self._content(self._network, "network"))
         outer = [counts for name, counts in network.items() if name != "lo" and not name.startswith(_INNER_NETWORK)]
         total, available = memory.get(b"MemTotal"), memory.get(b"MemAvailable")
