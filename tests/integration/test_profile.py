@@ -183,3 +183,4 @@ def test_what_was_measured_outlives_a_kill(tmp_path: Path) -> None:
     ticks = read_ticks(folder)
     assert [tick.first for tick in ticks] == [*range(len(ticks))]
     assert all(tick.gauges["rss"] > 0 for tick in ticks)
+    assert facts(folder).peak_memory_bytes == max(round(tick.peaks["rss"]) for tick in ticks)

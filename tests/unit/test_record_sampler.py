@@ -1,7 +1,9 @@
 """The sampler: what it counts, and that nothing that goes wrong with it goes further."""
 
 import errno
+import os
 from pathlib import Path
+from threading import Thread
 from threading import enumerate as threads
 from typing import Any
 
@@ -11,6 +13,7 @@ from made_proc import MEBI, Clock, FakeProc
 from headway.errors import RunError
 from headway.record.lines import LineFile
 from headway.record.probes.host import Host
+from headway.record.probes.machine import open_probe
 from headway.record.probes.processes import ProcessTree
 from headway.record.probes.reading import HostReading, Reading
 from headway.record.sampler import Sampler, own_sampler
@@ -246,6 +249,34 @@ def test_what_is_over_before_the_first_look_was_due_has_a_usage_too(scene: Scene
 
     assert scene.sampler.usage() is None
     assert scene.sampler.usage(fresh=True) is not None
+
+
+def test_where_no_thread_can_be_had_the_first_and_the_last_look_remain(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none_left(self: Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(Thread, "start", none_left)
+    sampler = scene.proc.sampler(10, scene.clock)
+    with sampler:
+        scene.clock.now += 5
+
+    usage = sampler.usage()
+    assert usage is not None
+    assert usage.whole.seconds == 5.0
+    assert "can't start new thread" in usage.absent["all but the first and the last look"]
+
+
+def test_where_there_is_no_proc_the_same_is_measured_with_psutil(tmp_path: Path) -> None:
+    sampler = Sampler(open_probe(os.getpid(), proc=tmp_path / "none", share=1.0), interval=0.02)
+    with sampler:
+        sum(range(1_000_000))
+
+    usage = sampler.usage()
+    assert usage is not None
+    assert usage.whole.peaks["rss"] > MEBI
+    assert usage.absent["run queue"] == "only Linux tells how long processes wait for a core"
 
 
 def test_too_short_an_interval_is_refused(tmp_path: Path) -> None:

@@ -25,6 +25,8 @@ LEAST_INTERVAL = 0.01
 # A clock that is corrected by less is one that is kept right.
 _JUMP_SECONDS = 0.5
 _FRESH_SECONDS = 0.05
+# What files of a kernel and libraries of a driver come to when they are not as anybody expected.
+_FAILURES = (OSError, ValueError, LookupError, ArithmeticError, AttributeError)
 _SOON_SECONDS = 0.1
 Progress = Callable[[], Mapping[str, float]]
 """Counters of work since its beginning, by name; asked from another thread."""
@@ -100,8 +102,7 @@ class Sampler:
         self._done = dict(self.progress())
         self._first()
         if thread:
-            self._thread = Thread(target=self._run, name="headway-sampler", daemon=True)
-            self._thread.start()
+            self._begin()
 
     def look(self, *, closely: bool = False) -> None:
         """Make a tick of what happened since the last look, closely also of what is expensive; a failure is noted."""
@@ -164,6 +165,16 @@ class Sampler:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         self.stop()
 
+    def _begin(self) -> None:
+        worker = Thread(target=self._run, name="headway-sampler", daemon=True)
+        try:
+            worker.start()
+        except RuntimeError as cause:
+            # The system allows no more threads; the run itself may do without one.
+            self._trouble["all but the first and the last look"] = str(cause)
+        else:
+            self._thread = worker
+
     def _run(self) -> None:
         while not self._ended.wait(max(0.0, self._due - self._clocks.steady())):
             self.look()
@@ -174,7 +185,7 @@ class Sampler:
             return
         try:
             tick = self._tick(self._differences, closely=closely)
-        except (OSError, ValueError, IndexError) as cause:
+        except _FAILURES as cause:
             self._fail(cause)
             return
         self._whole = tick if self._whole is None else merged(self._whole, tick)
@@ -184,7 +195,7 @@ class Sampler:
     def _first(self) -> None:
         try:
             self._differences = Differences(self._probe.read())
-        except (OSError, ValueError, IndexError) as cause:
+        except _FAILURES as cause:
             self._fail(cause)
 
     def _fail(self, cause: Exception) -> None:

@@ -1,7 +1,9 @@
 """What a run folder tells about its run, from its record and its lock."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,6 +11,8 @@ from headway.errors import RunError
 from headway.lock import holder
 from headway.record.record import read_record
 from headway.record.stages import Durations, add_spans
+from headway.record.tick import merged, to_json
+from headway.record.ticklog import read_ticks
 from headway.run.folders import RECORD
 
 Status = Literal["finished", "stopped", "interrupted", "running", "damaged", "unknown"]
@@ -148,6 +152,9 @@ def facts(folder: Path) -> RunFacts:
     status = "running" if is_running else _BY_REASON.get(fold.reason, "interrupted")
     documents, tokens = fold.done if status == "running" else fold.saved
     begun, ended = fold.latest["run_started"], fold.latest.get("finished", {})
+    if not any(fold.usage):
+        # It was killed before it could say.
+        fold.usage = _measured(folder)
     return RunFacts(
         name=folder.name,
         folder=folder,
@@ -171,6 +178,16 @@ def facts(folder: Path) -> RunFacts:
         stages={name: _stage(durations) for name, durations in fold.stages.items()},
         not_measured=fold.latest.get("sampled", {}).get("absent", {}),
     )
+
+
+def _measured(folder: Path) -> list[dict[str, Any]]:
+    """What the ticks of a run tell; nothing where there are none, or none that can be read."""
+    with suppress(RunError, OSError):
+        ticks = read_ticks(folder)
+        if ticks:
+            whole = reduce(merged, ticks)
+            return [to_json(whole) | {"peaks": whole.peaks}]
+    return []
 
 
 def _stage(durations: Durations) -> dict[str, Any]:
