@@ -37,4 +37,8 @@ def test_a_record_from_before_sizes_were_counted_has_no_percentiles() -> None:
 
 
 def test_nothing_is_too_short_to_count() -> None:
-    assert told(0.0).percentile(0.5) == 0.0
+    assert told(0.0, 0.0).percentile(0.5) == 0.0
+
+
+def test_of_one_duration_every_percentile_is_that_duration() -> None:
+    assert told(0.8).percentile(0.5) == 0.8

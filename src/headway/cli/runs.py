@@ -130,13 +130,11 @@ def _stages(known: "RunFacts", columns: int) -> "Table":
     """What took how long; the stages of workers pass side by side, and with those of the loop that waits for them."""
     from rich.table import Table
 
-    from headway.run.text import duration
-
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="cyan")
     for number, name in enumerate(("stage", "in all", "times", "median", "95 %", "longest")[:columns]):
         table.add_column(name, justify="right" if number else "left", no_wrap=True)
     for name, stage in sorted(known.stages.items(), key=lambda each: -each[1]["seconds"]):
-        figures = (duration(stage["seconds"]), f"{stage['count']:,}")
+        figures = (_short(stage["seconds"]), f"{stage['count']:,}")
         spread = (_short(stage[figure]) for figure in ("median", "p95", "longest"))
         table.add_row(*(name, *figures, *spread)[:columns])
     return table

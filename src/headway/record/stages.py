@@ -47,8 +47,8 @@ class Durations:
     def percentile(self, share: float) -> float | None:
         """The seconds that this share of them did not exceed; None where sizes were not counted."""
         counted = sum(self.sizes.values())
-        if not counted:
-            return None
+        if counted <= 1:
+            return self.longest if counted else None
         left = share * counted
         for size in sorted(self.sizes):
             left -= self.sizes[size]

@@ -15,7 +15,7 @@ from headway.record.lines import LineFile, read_lines
 from headway.record.tick import Tick, from_json, merged, to_json
 
 FOLDER = "profile"
-FULL_BYTES = 4 << 20
+FULL_BYTES = 2 << 20
 _TAIL = 1 << 18
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 

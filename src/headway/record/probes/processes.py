@@ -16,6 +16,8 @@ _NANO = 1e-9
 _STRANGERS_FORGOTTEN = 16
 # However costly: a worker that nobody saw for longer would be missing in what a run held.
 _LEAST_SECONDS, _MOST_SECONDS = 0.05, 2.0
+# What counting shared pages once takes at least; with the share of the time it says how often that is asked.
+_WEIGHING_SECONDS = 0.005
 Absences = dict[str, str]
 
 
@@ -35,7 +37,7 @@ class ProcessTree:
         self._root = root
         self._watcher = root if watcher else None
         self._look = Rarely(least=_LEAST_SECONDS, share=share, timer=timer, most=_MOST_SECONDS)
-        self._weigh = Rarely(least=10.0, share=share, timer=timer, at_once=False)
+        self._weigh = Rarely(least=_WEIGHING_SECONDS / share, share=share, timer=timer, at_once=False)
 
     def read(self, *, closely: bool = False) -> list[ProcessReading]:
         """All that live; who ended since the last time is missing. Closely, nobody new and no shared page is missed."""
