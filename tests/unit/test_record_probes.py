@@ -164,12 +164,13 @@ def test_a_kernel_without_pressure_files_is_no_pressure_of_zero(proc: FakeProc) 
     assert host.absent["pressure on io"] == "the kernel does not tell (No such file or directory)"
 
 
-def test_the_pressure_is_that_of_our_control_group_where_it_tells(proc: FakeProc) -> None:
-    group = proc.sys / "fs" / "cgroup" / "runs"
+@pytest.mark.parametrize("path", ["/runs", "/"])
+def test_the_pressure_is_that_of_our_control_group_where_it_tells(proc: FakeProc, path: str) -> None:
+    group = proc.sys / "fs" / "cgroup" / path.lstrip("/")
     group.mkdir(parents=True)
     for name in ("cpu", "io", "memory"):
         (group / f"{name}.pressure").write_text("some avg10=0 total=2000000\nfull avg10=0 total=1000000\n")
-    (proc.folder / "proc" / "self" / "cgroup").write_text("4:memory:/x\n0::/runs\n")
+    (proc.folder / "proc" / "self" / "cgroup").write_text(f"4:memory:/x\n0::{path}\n")
     host = Host(proc=proc.folder / "proc", sys=proc.sys)
 
     assert host.pressure_of == "control group"

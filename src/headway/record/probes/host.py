@@ -91,9 +91,10 @@ def _group(proc: Path, sys: Path) -> Path | None:
         lines = (proc / "self" / "cgroup").read_text().splitlines()
     except OSError:
         return None
-    inside = next((line[3:].lstrip("/") for line in lines if line.startswith("0::")), "")
-    if not inside:
+    inside = next((line[3:].lstrip("/") for line in lines if line.startswith("0::")), None)
+    if inside is None:
         return None
+    # A container sees its own group as the root of all.
     folders = (sys / "fs" / "cgroup" / inside, sys / "fs" / "cgroup" / "unified" / inside)
     return next((folder for folder in folders if (folder / "io.pressure").is_file()), None)
 
