@@ -95,7 +95,7 @@ def _print_facts(known: "RunFacts") -> None:
     from headway.cli.summary import pairs
     from headway.cli.tables import fitting
     from headway.plan.section import format_bytes
-    from headway.run.text import cores, peak, rate
+    from headway.run.text import cores, count, peak, rate
 
     speeds = (rate(known.documents_per_second, "documents"), rate(known.tokens_per_second, "tokens"))
     rows = {
@@ -105,6 +105,7 @@ def _print_facts(known: "RunFacts") -> None:
         "documents": _amount(known.documents),
         "tokens": _amount(known.tokens),
         "rate": f"{', '.join(speeds)} while training",
+        **{f"{name}/s": count(number) for name, number in known.counts_per_second.items() if number},
         "time": _whole_time(known),
         "workers": _or_dash(known.workers),
         "peak memory": peak(known.peak_memory_bytes, known.peak_shared_once_bytes),

@@ -45,6 +45,8 @@ class RunFacts:
     """The most that all processes held at a look, pages they share counted in each."""
     peak_shared_once_bytes: int | None = None
     """The same with shared pages counted once; looked at rarely."""
+    counts_per_second: dict[str, float] = field(default_factory=dict[str, float])
+    """What the learner counted while learning, such as patterns by level, over the same time as documents."""
     stages: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     """What took how long over all sessions, by name: count, seconds, median, p95, longest."""
     cpu_cores: float | None = None
@@ -71,6 +73,7 @@ class _Fold:
     before: str | None = None
     fresh: bool = False
     warnings: list[str] = field(default_factory=list[str])
+    counted: dict[str, float] = field(default_factory=dict[str, float])
     stages: dict[str, Durations] = field(default_factory=dict[str, Durations])
     usage: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     """What each session used, as far as it said."""
@@ -87,6 +90,7 @@ class _Fold:
             self._restart_if_fresh()
             self.done = (self.done[0] + event["documents"], self.done[1] + event["tokens"])
             self.learned = (self.learned[0] + event["documents"], self.learned[1] + event["tokens"])
+            self._count(event.get("metrics", {}))
         elif kind == "saved":
             # A save written beside the training is older than what is done by now.
             there = event.get("documents") is not None
@@ -97,7 +101,8 @@ class _Fold:
             add_spans(self.stages, event["spans"])
         elif kind == "sampled":
             # It counts from the session's start: the last one says all.
-            self.usage[-1:] = [event["usage"]]
+            usage = event["usage"]
+            self.usage[-1:] = [{name: usage[name] for name in ("seconds", "sums", "peaks")}]
         elif kind == "finished":
             self.reason = self.before if event["reason"] == "refused" else event["reason"]
             self.measured = event["seconds"]
@@ -123,6 +128,12 @@ class _Fold:
         # What the session before did not save is done again.
         self.done = self.saved
         self.before, self.reason = self.reason, None
+
+    def _count(self, metrics: dict[str, Any]) -> None:
+        for name, value in metrics.items():
+            # A mean is written as a list; it has no rate.
+            if not isinstance(value, list):
+                self.counted[name] = self.counted.get(name, 0) + value
 
     def peak(self, name: str) -> int | None:
         """The largest of any session."""
@@ -175,9 +186,15 @@ def facts(folder: Path) -> RunFacts:
         peak_memory_bytes=fold.peak("rss"),
         peak_shared_once_bytes=fold.peak("pss"),
         cpu_cores=fold.cores(),
+        counts_per_second=_rates(fold),
         stages={name: _stage(durations) for name, durations in fold.stages.items()},
         not_measured=fold.latest.get("sampled", {}).get("absent", {}),
     )
+
+
+def _rates(fold: _Fold) -> dict[str, float]:
+    seconds = fold.training_seconds
+    return {name: count / seconds for name, count in fold.counted.items()} if seconds > 0 else {}
 
 
 def _measured(folder: Path) -> list[dict[str, Any]]:
@@ -232,7 +249,7 @@ def _folded(path: Path, events: Iterable[dict[str, Any]]) -> _Fold:
     for number, event in enumerate(events):
         try:
             fold.add(event)
-        except (KeyError, TypeError) as cause:
+        except (KeyError, TypeError, ValueError, AttributeError) as cause:
             raise RunError(f"{path}, line {number + 1}: not an event of a run ({cause}); restore it") from cause
     fold.close()
     return fold
