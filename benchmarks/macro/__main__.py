@@ -13,6 +13,7 @@ from benchmarks.macro.bounds import eight, tenfold
 from benchmarks.macro.harness import LEAST_REPEATS, RESULTS, ROOT, Conditions, Result
 from benchmarks.macro.history import history
 from benchmarks.macro.material import Corpus, corpus, nothing, verse
+from benchmarks.macro.sampling import sampling
 from benchmarks.macro.speed import speed
 from benchmarks.macro.starts import first_use, help_time, resume
 from benchmarks.macro.storage import compaction, size
@@ -31,6 +32,7 @@ _OF_PROSE: dict[str, Experiment] = {
     "eight": eight,
     "help": help_time,
     "first_use": first_use,
+    "sampling": sampling,
 }
 _OF_VERSE: dict[str, Experiment] = {
     "autoencoder_speed": autoencoder_speed,

@@ -40,6 +40,23 @@ def train(given: dict[str, Any]) -> dict[str, Any]:
         "workers": result.workers,
         "run": str(result.folder),
         "levels": result.totals["levels"],
+        **_sampled(result.folder),
+    }
+
+
+def _sampled(run: Path) -> dict[str, Any]:
+    """What measuring the run took, as it measured itself; nothing of a run that was not measured."""
+    from headway.record.record import read_record
+
+    said = [event["usage"] for event in read_record(run / "record.jsonl") if event["event"] == "sampled"]
+    if not said:
+        return {}
+    usage = said[-1]
+    return {
+        "sampler_cpu": usage["sums"]["sampler"],
+        "sampled": usage["seconds"],
+        "looks": usage["ticks"][1] - usage["ticks"][0] + 1,
+        "missed": usage.get("missed", 0),
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.macro.harness import Result, Spread, read_result, show
+from benchmarks.macro.sampling import FULL, LIGHT, OFF, OFF_AGAIN, cost
 
 Row = tuple[str, str, str]
 
@@ -100,6 +101,18 @@ def _first_use(result: Result) -> list[Row]:
     return [
         (f"kernels, cache {state}", "reported", f"{result.figure(state, 'prepare_seconds')} s")
         for state in ("empty", "full")
+    ]
+
+
+def _sampling(result: Result) -> list[Row]:
+    pairs = sum(one["variant"] == OFF for one in result.repetitions)
+    target = f"<= 0.5 %, {pairs} pairs"
+    own = [one["sampler_cpu"] / one["sampled"] for one in result.repetitions if one["variant"] == LIGHT]
+    return [
+        ("tokens/s lost by sampling each second (95 %)", target, str(cost(result, LIGHT))),
+        ("  ten times a second, closely", "reported", str(cost(result, FULL))),
+        ("  nothing against nothing", "around 0", str(cost(result, OFF_AGAIN))),
+        ("  processor time of the sampler, share of a core", "reported", f"{100 * Spread.of(own).median:.3f} %"),
     ]
 
 
@@ -224,6 +237,7 @@ _ROWS: dict[str, Callable[[Result], list[Row]]] = {
     "eight": _eight,
     "help": _help,
     "first_use": _first_use,
+    "sampling": _sampling,
     "vectors": _vectors,
     "history": _history,
     "autoencoder_speed": _autoencoder_speed,

@@ -35,6 +35,10 @@ class Trained:
     def patterns(self) -> list[tuple[str, int]]:
         return [(pattern.name, pattern.frequency) for pattern in self.memory.patterns()]
 
+    def measured(self) -> list[float]:
+        """The interval of every event that says what was used."""
+        return [event["interval"] for event in self.events if event["event"] == "sampled"]
+
     def started(self, key: str) -> Any:
         return self.events[0][key]
 
@@ -110,6 +114,8 @@ EFFECTS: dict[str, tuple[tuple[str, ...], tuple[str, str], Callable[[Trained], A
     "run.shuffle": (_EACH, ("run.shuffle=false", "run.shuffle=true"), Trained.order),
     "run.seed": ((*_EACH, "run.shuffle=true"), ("run.seed=1", "run.seed=2"), Trained.order),
     "run.batch_tokens": ((), ("run.batch_tokens=1024", "run.batch_tokens=4096"), Trained.steps),
+    "run.profile": ((), ("run.profile=off", "run.profile=full"), Trained.measured),
+    "run.sample_every": ((), ("run.sample_every=50ms", "run.sample_every=1h"), Trained.measured),
 }
 # The other kind has a file of its own; so has the engine a test, since all of them give the same dataset.
 _APART = {"learner.kind", "data.engine"}

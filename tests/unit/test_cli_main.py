@@ -11,7 +11,7 @@ from headway.cli import main as cli
 from headway.cli.main import main
 from headway.errors import RunError
 
-VERBS = ("train", "data", "runs", "memory", "autoencoder", "vectors", "machine", "plan")
+VERBS = ("train", "data", "runs", "memory", "autoencoder", "vectors", "machine", "profile", "plan")
 HEAVY = ("numba", "numpy", "torch", "matplotlib", "pydantic", "pyarrow", "tokenizers", "rich")
 
 

@@ -146,7 +146,8 @@ def test_a_rule_across_fields_is_reported_beside_other_problems() -> None:
         ({"run": {"memory": 1}}, "run.memory: unknown key; 'memory' belongs at the top, before any [table]"),
         (
             {"run": {"zzz": 1}},
-            "run.zzz: unknown key; known here: save_every, epochs, documents, shuffle, seed, batch_tokens",
+            "run.zzz: unknown key; known here: save_every, epochs, documents, shuffle, seed, batch_tokens, profile, "
+            "sample_every",
         ),
         ({"data": {"sources": "a", "caches": [{"zzz": 1}]}}, "data.caches[0].zzz: unknown key"),
     ],

@@ -115,8 +115,8 @@ def test_spans_are_added_up_by_name_and_written_with_a_save(record: Record, watc
 
     spans, saved = events(record)
     assert spans["spans"] == {
-        "step": {"count": 3, "seconds": 7.0, "max": 4.0},
-        "save": {"count": 1, "seconds": 0.0, "max": 0.0},
+        "step": {"count": 3, "seconds": 7.0, "max": 4.0, "sizes": {"0": 1, "4": 1, "8": 1}},
+        "save": {"count": 1, "seconds": 0.0, "max": 0.0, "sizes": {"-94": 1}},
     }
     assert (saved["event"], saved["position"], saved["seconds"]) == ("saved", [0, 3], 0.25)
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from headway.errors import RunError
 from headway.lock import Lock
 from headway.run.facts import facts
 
@@ -117,3 +118,45 @@ def test_warnings_are_kept(tmp_path: Path) -> None:
     assert facts(record(tmp_path, started(0), {"time": 1, "event": "warned", "text": "careful"})).warnings == (
         "careful",
     )
+
+
+def sampled(time: float, *, rss: int, cpu: float, seconds: float = 10.0) -> Event:
+    usage = {"seconds": seconds, "sums": {"cpu": cpu}, "peaks": {"rss": rss}}
+    return {"time": time, "event": "sampled", "interval": 1.0, "usage": usage, "absent": {"gpu": "there is none"}}
+
+
+def test_a_run_used_the_most_of_any_session_and_the_mean_of_all(tmp_path: Path) -> None:
+    # What a session says later holds for all of it.
+    first = (started(0), sampled(1, rss=900, cpu=1.0), sampled(2, rss=900, cpu=16.0), finished(3, "stopped"))
+    second = (started(10), sampled(11, rss=400, cpu=8.0), finished(12, "complete"))
+
+    known = facts(record(tmp_path, *first, *second))
+    assert (known.peak_memory_bytes, known.peak_shared_once_bytes, known.cpu_cores) == (900, None, 1.2)
+    assert known.not_measured == {"gpu": "there is none"}
+
+
+def test_what_was_never_measured_is_not_zero(tmp_path: Path) -> None:
+    known = facts(record(tmp_path, started(1), step(2, 5), finished(4, "complete")))
+
+    assert (known.peak_memory_bytes, known.cpu_cores, known.stages) == (None, None, {})
+
+
+def test_stages_and_counts_are_those_of_all_sessions(tmp_path: Path) -> None:
+    spans = {
+        "time": 2,
+        "event": "spans",
+        "spans": {"step": {"count": 2, "seconds": 3.0, "max": 2.0, "sizes": {"0": 2}}},
+    }
+    learned = step(2, 5) | {"metrics": {"level0": 30, "loss": [3.0, 2.0]}}
+
+    known = facts(record(tmp_path, *(started(1), learned, spans, finished(3, "stopped")) * 2))
+    assert (known.stages["step"]["count"], known.stages["step"]["seconds"]) == (4, 6.0)
+    assert known.stages["step"]["median"] == pytest.approx(1.0, rel=0.1)
+    assert known.counts_per_second == {"level0": 30.0}
+
+
+@pytest.mark.parametrize("kind", ["spans", "sampled", "step"])
+def test_an_event_that_is_none_is_named(tmp_path: Path, kind: str) -> None:
+    broken = {"spans": "text", "usage": [], "absent": {}, "documents": 1, "tokens": 1, "metrics": ["text"]}
+    with pytest.raises(RunError, match="line 2: not an event of a run"):
+        facts(record(tmp_path, started(1), {"time": 2, "event": kind, **broken}))

@@ -15,11 +15,12 @@ from headway.run.stop import orderly
 _VERBS = {
     "train": "train what a plan describes; an interrupted run is continued",
     "data": "build datasets: text to tokens, once",
-    "runs": "list runs, show one",
+    "runs": "list runs, show, compare and export them",
     "memory": "look into a pattern memory: statistics, patterns, checks, export",
     "autoencoder": "use a trained autoencoder: codes, new text, how good it is",
     "vectors": "convert word vectors, once",
     "machine": "what is here, and what it was measured to do",
+    "profile": "run any command and measure what its processes use",
     "plan": "check a plan, print its JSON schema",
 }
 _BROKEN_PIPE = 141

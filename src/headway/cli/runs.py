@@ -153,7 +153,7 @@ def _print_facts(known: "RunFacts") -> None:
     from headway.cli.summary import pairs
     from headway.cli.tables import fitting
     from headway.plan.section import format_bytes
-    from headway.run.text import rate, when
+    from headway.run.text import cores, count, peak, rate, when
 
     speeds = (rate(known.documents_per_second, "documents"), rate(known.tokens_per_second, "tokens"))
     rows = {
@@ -163,8 +163,11 @@ def _print_facts(known: "RunFacts") -> None:
         "documents": _amount(known.documents),
         "tokens": _amount(known.tokens),
         "rate": f"{', '.join(speeds)} while training",
+        **{f"{name}/s": count(number) for name, number in known.counts_per_second.items() if number},
         "time": _whole_time(known),
         "workers": _or_dash(known.workers),
+        "peak memory": peak(known.peak_memory_bytes, known.peak_shared_once_bytes),
+        "processor": cores(known.cpu_cores),
         "memory limit": "-" if known.memory is None else format_bytes(known.memory),
         "dataset": _or_dash(known.dataset),
     }
@@ -172,11 +175,37 @@ def _print_facts(known: "RunFacts") -> None:
     rows |= {name: text for name, text in learned.items() if name not in rows}
     console = page(sys.stdout)
     console.print(pairs([*rows.items(), *(("warning", warning) for warning in known.warnings)]))
+    if known.stages:
+        console.print()
+        console.print(fitting(console, [_stages(known, columns) for columns in (6, 3)]))
     for name, value in lists.items():
         console.print()
         console.print(Text(f"{name} {_as_recorded(known, learned)}"), soft_wrap=True)
         columns = list(value[0])
         console.print(fitting(console, [_list_table(value, columns[:most]) for most in range(len(columns), 0, -1)]))
+
+
+def _stages(known: "RunFacts", columns: int) -> "Table":
+    """What took how long; the stages of workers pass side by side, and with those of the loop that waits for them."""
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="cyan")
+    for number, name in enumerate(("stage", "in all", "times", "median", "95 %", "longest")[:columns]):
+        table.add_column(name, justify="right" if number else "left", no_wrap=True)
+    for name, stage in sorted(known.stages.items(), key=lambda each: -each[1]["seconds"]):
+        figures = (_short(stage["seconds"]), f"{stage['count']:,}")
+        spread = (_short(stage[figure]) for figure in ("median", "p95", "longest"))
+        table.add_row(*(name, *figures, *spread)[:columns])
+    return table
+
+
+def _short(seconds: float | None) -> str:
+    """A time that may be far below a second."""
+    from headway.run.text import duration
+
+    if seconds is None or seconds >= 1:
+        return duration(seconds)
+    return f"{1000 * seconds:.3g} ms"
 
 
 def _learned(known: "RunFacts") -> tuple[dict[str, str], dict[str, list[dict[str, Any]]]]:

@@ -16,7 +16,7 @@ from headway.cli.tables import fitting
 from headway.errors import RunError
 from headway.plan.section import format_bytes
 from headway.run.result import RunResult
-from headway.run.text import amount, duration, percent, rate
+from headway.run.text import amount, cores, duration, peak, percent, rate
 
 if TYPE_CHECKING:
     from headway.cli.learned import Rows
@@ -116,6 +116,8 @@ def _facts(result: RunResult) -> Table:
         whole = (duration(result.seconds_end_to_end), duration(result.build_seconds), duration(result.start_seconds))
         table.add_row("end to end", "{} with {} for the dataset, {} to start".format(*whole))
         table.add_row("", _speed(result.documents_per_second_end_to_end, result.tokens_per_second_end_to_end))
+        table.add_row("memory", peak(result.peak_memory_bytes, result.peak_shared_once_bytes))
+        table.add_row("processor", cores(result.cpu_cores))
     table.add_row("run", str(result.folder))
     if result.dataset is not None:
         table.add_row("dataset", result.dataset)

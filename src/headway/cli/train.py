@@ -34,6 +34,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="change the plan: learner.widths=[5,7,9]",
     )
+    parser.add_argument(
+        "--profile",
+        action="store_true",
+        help="measure closely: ten looks a second instead of one, like --set run.profile=full",
+    )
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument(
         "--resume",
@@ -81,7 +86,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _overrides(options: argparse.Namespace) -> list[str]:
     workers = [] if options.workers is None else [f"workers={options.workers}"]
-    return [*options.overrides, *workers]
+    profile = ['run.profile="full"'] if options.profile else []
+    return [*options.overrides, *workers, *profile]
 
 
 def _mode(options: argparse.Namespace) -> "Mode":
@@ -106,4 +112,5 @@ def _again(options: argparse.Namespace) -> list[str]:
         value = getattr(options, name)
         if value != default:
             words += [f"--{name.replace('_', '-')}", str(value)]
+    words += ["--profile"] if options.profile else []
     return [*words, *(word for change in options.overrides for word in ("--set", change))]

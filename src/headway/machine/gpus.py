@@ -13,7 +13,7 @@ DEVICES = Path("/sys/bus/pci/devices")
 _NVIDIA, _AMD = "0x10de", "0x1002"
 # Display controllers and processing accelerators, by the first digits of a PCI class.
 _CLASSES = ("0x03", "0x12")
-_LIBRARY = "nvidia-ml-py is not installed; pip install 'headway[instruments]'"
+_LIBRARY = "nvidia-ml-py is not installed; pip install 'headway[gpu]'"
 
 
 @dataclass(frozen=True, slots=True)

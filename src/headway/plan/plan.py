@@ -9,6 +9,9 @@ from annotated_types import Ge, Le, MinLen
 
 from headway.plan.section import CAREFUL, FREE, ByteSize, Duration, Setting, settings
 
+Profile = Literal["off", "light", "full"]
+"""How closely a run is measured while it trains."""
+
 Parallel = Literal["merge", "lockstep", "single"]
 """How several learners of a kind work on one run: their parts add up, they step together, or there is one."""
 
@@ -37,6 +40,10 @@ class RunSection:
     """What every random choice is derived from."""
     batch_tokens: Annotated[int, Ge(64), Le(1 << 40)] = 1_048_576
     """Documents are handed to the learner in batches of about so many tokens."""
+    profile: Annotated[Profile, FREE] = "light"
+    """How closely processor, memory, disk, network and GPU are measured; full looks often and costs more."""
+    sample_every: Annotated[Annotated[Duration, Ge(0.01)] | None, FREE] = None
+    """Time between two looks; absent: a second in a light profile, a tenth of one in a full one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

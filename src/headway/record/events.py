@@ -72,10 +72,21 @@ class Saved:
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Where time went since the last such event: count, total and longest seconds by name."""
+    """Where time went since the last such event: by name the count, total and longest seconds, and counts by size."""
 
     kind: ClassVar[str] = "spans"
-    spans: Mapping[str, Mapping[str, float]]
+    spans: Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """What the session's processes used from its start up to now, as a sampler measured it."""
+
+    kind: ClassVar[str] = "sampled"
+    interval: float
+    usage: Mapping[str, Any]
+    absent: Mapping[str, str]
+    """What could not be measured, each with its reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +126,7 @@ class Finished:
     why: str | None = None
 
 
-Event = RunStarted | Resumed | Step | Evaluated | Saved | Spans | Note | Warned | Upkeep | Finished
+Event = RunStarted | Resumed | Step | Evaluated | Saved | Spans | Sampled | Note | Warned | Upkeep | Finished
 
 
 def as_line(event: Event, time: float) -> dict[str, Any]:

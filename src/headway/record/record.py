@@ -12,12 +12,14 @@ from typing import Any, Protocol, Self, TypeVar
 from headway.durable import write_errors
 from headway.errors import RunError
 from headway.plan.values import Mean, Metrics, Position, add_metrics
-from headway.record.events import Evaluated, Event, Finished, Saved, Spans, Step, as_line
+from headway.record.events import Evaluated, Event, Finished, Sampled, Saved, Spans, Step, as_line
 from headway.record.lines import DAMAGE_ADVICE, LineFile, read_lines
+from headway.record.stages import Durations
 
 Listener = Callable[[dict[str, Any]], None]
 _Item = TypeVar("_Item")
 STEP_SECONDS = 0.2
+USAGE_SECONDS = 60.0
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
@@ -40,7 +42,9 @@ class Record:
         clock: Callable[[], float] = time.time,
         timer: Callable[[], float] = time.perf_counter,
         listeners: Sequence[Listener] = (),
+        usage: Callable[[], Sampled | None] = lambda: None,
     ) -> None:
+        """`usage` is asked at the end, and at saves that are far enough apart: a kill leaves what the last one said."""
         self.path = path
         self._clock = clock
         self._timer = timer
@@ -49,7 +53,9 @@ class Record:
         self._lock = RLock()
         self._steps = _Steps()
         self._steps_due = -math.inf
-        self._spans: dict[str, list[float]] = {}
+        self._spans: dict[str, Durations] = {}
+        self._usage = usage
+        self._usage_due = timer() + USAGE_SECONDS
 
     def step(self, position: Position, batch: Counted, metrics: Mapping[str, float | Mean]) -> None:
         """Count one finished step; `position` is the one after it."""
@@ -86,6 +92,7 @@ class Record:
             self._write_steps()
             if isinstance(event, Saved | Finished):
                 self._write_spans()
+                self._write_usage(last=isinstance(event, Finished))
             self._append(event)
 
     def close(self) -> None:
@@ -106,13 +113,10 @@ class Record:
     def add_span(self, name: str, seconds: float) -> None:
         """Count one measured span."""
         with self._lock:
-            entry = self._spans.get(name)
-            if entry is None:
-                self._spans[name] = [1, seconds, seconds]
-                return
-            entry[0] += 1
-            entry[1] += seconds
-            entry[2] = max(entry[2], seconds)
+            durations = self._spans.get(name)
+            if durations is None:
+                durations = self._spans[name] = Durations()
+            durations.add(seconds)
 
     def _write_steps(self) -> None:
         event = self._steps.take()
@@ -123,9 +127,17 @@ class Record:
     def _write_spans(self) -> None:
         if not self._spans:
             return
-        spans = {name: {"count": e[0], "seconds": e[1], "max": e[2]} for name, e in self._spans.items()}
+        spans = {name: durations.to_json() for name, durations in self._spans.items()}
         self._spans = {}
         self._append(Spans(spans))
+
+    def _write_usage(self, *, last: bool) -> None:
+        if not last and self._timer() < self._usage_due:
+            return
+        self._usage_due = self._timer() + USAGE_SECONDS
+        event = self._usage()
+        if event is not None:
+            self._append(event)
 
     def _append(self, event: Event) -> None:
         line = as_line(event, self._clock())

@@ -1,13 +1,18 @@
 """What a run folder tells about its run, from its record and its lock."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 from typing import Any, Literal
 
 from headway.errors import RunError
 from headway.lock import holder
 from headway.record.record import read_record
+from headway.record.stages import Durations, add_spans
+from headway.record.tick import merged, to_json
+from headway.record.ticklog import read_ticks
 from headway.run.folders import RECORD
 
 Status = Literal["finished", "stopped", "interrupted", "running", "damaged", "unknown"]
@@ -44,10 +49,18 @@ class RunFacts:
     """As the last session began."""
     evaluation: dict[str, Any] | None = None
     """How good the learner was when it was last looked at."""
-    spans: dict[str, Any] | None = None
-    """Count, total and longest seconds by name, all sessions together."""
-    resources: dict[str, Any] | None = None
-    """What the last session summed up of what it used."""
+    peak_memory_bytes: int | None = None
+    """The most that all processes held at a look, pages they share counted in each."""
+    peak_shared_once_bytes: int | None = None
+    """The same with shared pages counted once; looked at rarely."""
+    counts_per_second: dict[str, float] = field(default_factory=dict[str, float])
+    """What the learner counted while learning, such as patterns by level, over the same time as documents."""
+    stages: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    """What took how long over all sessions, by name: count, seconds, median, p95, longest."""
+    cpu_cores: float | None = None
+    """Cores' worth of time used, on average over all sessions."""
+    not_measured: dict[str, str] = field(default_factory=dict[str, str])
+    """What could not be measured in the last session, each with its reason."""
 
 
 @dataclass(slots=True)
@@ -68,7 +81,10 @@ class _Fold:
     before: str | None = None
     fresh: bool = False
     warnings: list[str] = field(default_factory=list[str])
-    spans: dict[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
+    counted: dict[str, float] = field(default_factory=dict[str, float])
+    stages: dict[str, Durations] = field(default_factory=dict[str, Durations])
+    usage: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    """What each session used, as far as it said."""
 
     def add(self, event: dict[str, Any]) -> None:
         kind = event["event"]
@@ -82,14 +98,19 @@ class _Fold:
             self._restart_if_fresh()
             self.done = (self.done[0] + event["documents"], self.done[1] + event["tokens"])
             self.learned = (self.learned[0] + event["documents"], self.learned[1] + event["tokens"])
+            self._count(event.get("metrics", {}))
         elif kind == "saved":
             # A save written beside the training is older than what is done by now.
             there = event.get("documents") is not None
             self.saved = (event["documents"], event["tokens"]) if there else self.done
-        elif kind == "spans":
-            self._measure(event["spans"])
         elif kind == "warned":
             self.warnings.append(event["text"])
+        elif kind == "spans":
+            add_spans(self.stages, event["spans"])
+        elif kind == "sampled":
+            # It counts from the session's start: the last one says all.
+            usage = event["usage"]
+            self.usage[-1:] = [{name: usage[name] for name in ("seconds", "sums", "peaks")}]
         elif kind == "finished":
             self.reason = self.before if event["reason"] == "refused" else event["reason"]
             self.measured = event["seconds"]
@@ -111,16 +132,27 @@ class _Fold:
         self.sessions += 1
         self.started = time if self.started is None else self.started
         self.fresh = True
+        self.usage.append({})
         # What the session before did not save is done again.
         self.done = self.saved
         self.before, self.reason = self.reason, None
 
-    def _measure(self, spans: dict[str, dict[str, float]]) -> None:
-        for name, span in spans.items():
-            sums = self.spans.setdefault(name, {"count": 0, "seconds": 0.0, "max": 0.0})
-            sums["count"] += span["count"]
-            sums["seconds"] += span["seconds"]
-            sums["max"] = max(sums["max"], span["max"])
+    def _count(self, metrics: dict[str, Any]) -> None:
+        for name, value in metrics.items():
+            # A mean is written as a list; it has no rate.
+            if not isinstance(value, list):
+                self.counted[name] = self.counted.get(name, 0) + value
+
+    def peak(self, name: str) -> int | None:
+        """The largest of any session."""
+        found = [usage["peaks"][name] for usage in self.usage if name in usage.get("peaks", ())]
+        return round(max(found)) if found else None
+
+    def cores(self) -> float | None:
+        """Processor seconds per second, over the sessions that measured them."""
+        measured = [usage for usage in self.usage if "cpu" in usage.get("sums", ())]
+        seconds = sum(usage["seconds"] for usage in measured)
+        return sum(usage["sums"]["cpu"] for usage in measured) / seconds if seconds > 0 else None
 
     def _restart_if_fresh(self) -> None:
         # A session that records no `resumed` before its first step begins at the start.
@@ -139,6 +171,9 @@ def facts(folder: Path) -> RunFacts:
     status = "running" if is_running else _BY_REASON.get(fold.reason, "interrupted")
     documents, tokens = fold.done if status == "running" else fold.saved
     begun, ended = fold.latest["run_started"], fold.latest.get("finished", {})
+    if not any(fold.usage):
+        # It was killed before it could say.
+        fold.usage = _measured(folder)
     return RunFacts(
         name=folder.name,
         folder=folder,
@@ -161,9 +196,38 @@ def facts(folder: Path) -> RunFacts:
         versions=begun.get("versions"),
         code=begun.get("code"),
         evaluation=_figures(fold.latest.get("evaluated")),
-        spans=fold.spans or None,
-        resources=_without_header(fold.latest.get("resources")),
+        peak_memory_bytes=fold.peak("rss"),
+        peak_shared_once_bytes=fold.peak("pss"),
+        cpu_cores=fold.cores(),
+        counts_per_second=_rates(fold),
+        stages={name: _stage(durations) for name, durations in fold.stages.items()},
+        not_measured=fold.latest.get("sampled", {}).get("absent", {}),
     )
+
+
+def _rates(fold: _Fold) -> dict[str, float]:
+    seconds = fold.training_seconds
+    return {name: count / seconds for name, count in fold.counted.items()} if seconds > 0 else {}
+
+
+def _measured(folder: Path) -> list[dict[str, Any]]:
+    """What the ticks of a run tell; nothing where there are none, or none that can be read."""
+    with suppress(RunError, OSError):
+        ticks = read_ticks(folder)
+        if ticks:
+            whole = reduce(merged, ticks)
+            return [to_json(whole) | {"peaks": whole.peaks}]
+    return []
+
+
+def _stage(durations: Durations) -> dict[str, Any]:
+    return {
+        "count": durations.count,
+        "seconds": durations.seconds,
+        "median": durations.percentile(0.5),
+        "p95": durations.percentile(0.95),
+        "longest": durations.longest,
+    }
 
 
 def facts_or_damage(folder: Path) -> RunFacts:
@@ -194,10 +258,6 @@ def _figures(event: dict[str, Any] | None) -> dict[str, float] | None:
     return {name: value[0] / value[1] if isinstance(value, list) else value for name, value in metrics.items()}
 
 
-def _without_header(event: dict[str, Any] | None) -> dict[str, Any] | None:
-    return None if event is None else {name: event[name] for name in event if name not in ("time", "event")}
-
-
 def _no_record(path: Path) -> str:
     what = "holds no session" if path.is_file() else "is missing"
     return f"{path} {what}: what the run did is not known; restore it from a copy, or continue the run"
@@ -213,7 +273,7 @@ def _folded(path: Path, events: Iterable[dict[str, Any]]) -> _Fold:
     for number, event in enumerate(events):
         try:
             fold.add(event)
-        except (KeyError, TypeError) as cause:
+        except (KeyError, TypeError, ValueError, AttributeError) as cause:
             raise RunError(f"{path}, line {number + 1}: not an event of a run ({cause}); restore it") from cause
     fold.close()
     return fold

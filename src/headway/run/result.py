@@ -31,6 +31,12 @@ class RunResult:
     dataset: str | None
     totals: dict[str, Any]
     """What the learner says about its saved state."""
+    peak_memory_bytes: int | None = None
+    """The most that all processes held at a look, pages they share counted in each; None where nothing was measured."""
+    peak_shared_once_bytes: int | None = None
+    """The same with shared pages counted once; looked at rarely."""
+    cpu_cores: float | None = None
+    """Cores' worth of time this call used, on average; None where nothing was measured."""
 
     @property
     def documents_per_second(self) -> float | None:

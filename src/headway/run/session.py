@@ -23,6 +23,7 @@ from headway.plan.plan import Plan
 from headway.plan.values import Position
 from headway.record.events import Finished, RunStarted, Step, Upkeep, Warned
 from headway.record.record import Listener, Record
+from headway.record.sampler import Sampler
 from headway.run.code import code_digest
 from headway.run.decisions import Decisions, decisions, kept
 from headway.run.folders import PLAN_KEYS, RECORD, RESOLVED, read_note
@@ -32,6 +33,7 @@ from headway.run.listeners import tell
 from headway.run.loop import Batches, drive
 from headway.run.result import RunResult
 from headway.run.run import Run
+from headway.run.sampling import Learned, sampled, used_so_far
 from headway.run.team import Task, fitted, gather, means_of
 
 _UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM}
@@ -49,13 +51,19 @@ class Beginning:
 
 
 def session(
-    run: Run, dataset: Dataset, *, beginning: Beginning, servant: Servant | None, listeners: Sequence[Listener]
+    run: Run,
+    dataset: Dataset,
+    *,
+    beginning: Beginning,
+    servant: Servant | None,
+    listeners: Sequence[Listener],
+    sampler: Sampler | None = None,
 ) -> RunResult:
-    """Train a locked run on its dataset until it is complete or stopped."""
+    """Train a locked run on its dataset until it is complete or stopped; a sampler that runs leaves its ticks there."""
     feed = feed_of(run.plan, dataset)
     run.claim_dataset(dataset.key, dataset.folder)
     run.dead_end, run.beyond = _dead_end(run.folder, feed), _beyond(run.folder, feed)
-    with _Scene(run, feed, beginning, listeners) as scene:
+    with _Scene(run, feed, beginning, listeners, sampler) as scene:
         run.write_plan({**resolved(run.plan), DECIDED: scene.decided()}, beginning.plan_file)
         return scene.play(servant)
 
@@ -63,21 +71,32 @@ def session(
 class _Scene:
     """A session at work; whatever ends it is written to the record, if the disk still takes it."""
 
-    def __init__(self, run: Run, feed: Feed, beginning: Beginning, listeners: Sequence[Listener]) -> None:
+    def __init__(
+        self, run: Run, feed: Feed, beginning: Beginning, listeners: Sequence[Listener], sampler: Sampler | None
+    ) -> None:
         self._run = run
         self._feed = feed
         self._beginning = beginning
         self._means = fitted(means_of(run.plan), feed)
         run.steps_per_save = self._means.workers
         self._listeners = tuple(listeners)
-        self._record = Record(run.folder / RECORD, listeners=listeners)
+        self._sampler = sampler
+        learned = Learned()
+        self._record = Record(run.folder / RECORD, listeners=(*listeners, learned), usage=lambda: sampled(sampler))
+        if sampler is not None:
+            sampler.progress = learned.counts
         self._began = time.perf_counter()
         self._start_seconds = 0.0
 
     def __enter__(self) -> "_Scene":
+        if self._sampler is not None:
+            self._sampler.keep_in(self._run.folder)
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._sampler is not None:
+            # The folder may be removed now, where nothing was learned.
+            self._sampler.leave()
         # On a full disk the last lines are lost, not the run; the error that is on its way says so.
         with suppress(RunError):
             self._record.close()
@@ -130,6 +149,7 @@ class _Scene:
             self._run.folder,
             warn=lambda text: write(Warned(text)),
             note=lambda text: write(Upkeep(text)),
+            span=self._record.add_span,
         )
 
     def _batches(self, learner: Learner) -> Batches:
@@ -148,6 +168,7 @@ class _Scene:
 
     def _result(self, learner: Learner, ending: Literal["complete", "stopped"], seconds: float) -> RunResult:
         done, before = self._feed.done(self._position()), self._feed.done(self._run.began_at)
+        used = used_so_far(self._sampler)
         return RunResult(
             folder=self._run.folder,
             status="finished" if ending == "complete" else "stopped",
@@ -163,6 +184,9 @@ class _Scene:
             workers=self._means.workers,
             dataset=str(self._feed.dataset.folder),
             totals=learner.totals(),
+            peak_memory_bytes=used.peak_memory_bytes,
+            peak_shared_once_bytes=used.peak_shared_once_bytes,
+            cpu_cores=used.cpu_cores,
         )
 
     @contextmanager

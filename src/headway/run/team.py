@@ -58,13 +58,15 @@ def early(plan: Plan) -> Servant | None:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a learner is for: the plan, its batches, the run's folder, and who hears its warnings and its upkeep."""
+    """What a learner is for: the plan, its batches, the run's folder, and who hears warnings, upkeep and times."""
 
     plan: Plan
     feed: Feed
     folder: Path
     warn: Callable[[str], None]
     note: Callable[[str], None]
+    span: Callable[[str, float], None] | None = None
+    """Hears what took how long in another process."""
 
 
 def gather(task: Task, means: Means, *, servant: Servant | None) -> Learner:
@@ -95,7 +97,7 @@ def _pool(task: Task, means: Means, servant: Servant) -> Pool:
         place = Place(rank=0, world=means.workers + 1)
         head = merging(registry.make(_setup(task, place, for_head(means.memory))))
         servant.ready()
-        return Pool(head, servant, memory=means.memory, batches=means.workers * task.feed.largest_bytes)
+        return Pool(head, servant, memory=means.memory, batches=means.workers * task.feed.largest_bytes, span=task.span)
     except BaseException:
         # However it ends, no process may stay behind; the cause goes on.
         servant.close()

@@ -2,6 +2,7 @@
 
 from time import localtime, strftime
 
+from headway.plan.section import format_bytes
 from headway.plan.values import Mean
 
 
@@ -56,6 +57,19 @@ def duration(seconds: float | None) -> str:
 def when(time: float | None, shape: str = "%Y-%m-%d %H:%M") -> str:
     """ "2026-11-20 14:05" where the reader is; "-" when it is not known."""
     return "-" if time is None else strftime(shape, localtime(time))
+
+
+def peak(resident: int | None, shared_once: int | None) -> str:
+    """The most memory that was seen: "612 MiB at most (430 MiB with shared pages counted once)"."""
+    if resident is None:
+        return "not measured"
+    once = "" if shared_once is None else f" ({format_bytes(shared_once)} with shared pages counted once)"
+    return f"{format_bytes(resident)} at most{once}"
+
+
+def cores(used: float | None) -> str:
+    """Processor time per time: "1.73 cores on average"."""
+    return "not measured" if used is None else f"{used:.2f} cores on average"
 
 
 def percent(part: float, whole: float) -> str:

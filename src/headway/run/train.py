@@ -22,6 +22,7 @@ from headway.run.folders import check_name
 from headway.run.listeners import tell, usual_listeners
 from headway.run.result import RunResult
 from headway.run.run import Run, new_run
+from headway.run.sampling import plan_sampler
 from headway.run.session import Beginning, session
 from headway.run.stop import Stop
 from headway.run.team import early
@@ -54,6 +55,9 @@ def train(
     check_here(wanted, where=str(source or wanted.name))
     with Stop() as stop, ExitStack() as held:
         run = None if choice.folder is None else held.enter_context(Run(choice.folder, wanted, stop=stop))
+        sampler = plan_sampler(wanted.run)
+        if sampler is not None:
+            held.enter_context(sampler)
         servant = early(wanted)
         if servant is not None:
             held.callback(servant.close)
@@ -66,7 +70,7 @@ def train(
         beginning = Beginning(
             plan_file=source, resumed=choice.folder is not None, warnings=choice.warnings, build_seconds=seconds
         )
-        return session(run, dataset, beginning=beginning, servant=servant, listeners=told)
+        return session(run, dataset, beginning=beginning, servant=servant, listeners=told, sampler=sampler)
 
 
 def plan_kinds() -> Kinds:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         quick_training,
     )
     from headway.tools.prepared import quick_preprocess
+    from headway.tools.profiling import ProfilingEngine, ProfilingReport, ProfilingSummary, ResourceSnapshot
     from headway.tools.samplers import BucketingSampler, ChunkSequenceSampler, DynamicBatchSampler, PoemAwareSampler
     from headway.tools.schedulers import (
         AdaptiveLRScheduler,
@@ -103,9 +104,13 @@ __all__ = [
     "PoetryGenerationConfig",
     "PoetryTokenizer",
     "PolynomialLR",
+    "ProfilingEngine",
+    "ProfilingReport",
+    "ProfilingSummary",
     "RNNAutoencoder",
     "RNNDecoder",
     "RNNEncoder",
+    "ResourceSnapshot",
     "SequenceGenerator",
     "StreamingDatasetLoader",
     "TokenProcessor",
@@ -184,6 +189,7 @@ _MODULES = {
         quick_training
     """,
     "prepared": "quick_preprocess",
+    "profiling": "ProfilingEngine ProfilingReport ProfilingSummary ResourceSnapshot",
     "samplers": "BucketingSampler ChunkSequenceSampler DynamicBatchSampler PoemAwareSampler",
     "schedulers": """
         AdaptiveLRScheduler

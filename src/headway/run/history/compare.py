@@ -134,8 +134,9 @@ def results(known: RunFacts) -> dict[str, float]:
         "warnings": len(known.warnings),
         **_below("", known.evaluation),
         **_below("learned.", (known.totals or {}).get("learner")),
-        **_below("spent.", {name: span["seconds"] for name, span in (known.spans or {}).items()}),
-        **_below("resources.", known.resources),
+        **_below("spent.", {name: stage["seconds"] for name, stage in known.stages.items()}),
+        "resources.peak_memory_bytes": known.peak_memory_bytes,
+        "resources.cpu_cores": known.cpu_cores,
     }
     return {name: value for name, value in measured.items() if _is_number(value) and not name.endswith(_GIVEN)}
 

@@ -6,7 +6,7 @@ Pool (this process) -- Learn, Flush --> worker 1..N    each learns batches by po
 """
 
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -41,12 +41,21 @@ class Pool:
 
     parallel: Literal["merge", "lockstep", "single"] = "merge"
 
-    def __init__(self, head: MergeLearner, servant: Servant, *, memory: int, batches: int = 0) -> None:
-        """`batches` is what workers hold of batches, in bytes."""
+    def __init__(
+        self,
+        head: MergeLearner,
+        servant: Servant,
+        *,
+        memory: int,
+        batches: int = 0,
+        span: Callable[[str, float], None] | None = None,
+    ) -> None:
+        """`batches` is what workers hold of batches, in bytes; `span` hears how long each stage of a worker took."""
         self._head = head
         self._servant = servant
         self._memory = memory
         self._batches = batches
+        self._span = span
         self._workers: list[_Worker] = []
         self._metrics: Metrics = {}
 
@@ -135,17 +144,24 @@ class Pool:
         except (EOFError, OSError) as cause:
             raise self._death(worker) from cause
         match message:
-            case Learned(metrics):
+            case Learned(metrics, seconds):
+                self._tell(seconds)
                 add_metrics(self._metrics, metrics)
                 # After a Flush was sent, the answer to the batch before it does not make the worker free.
                 worker.busy = not worker.unflushed
-            case Flushed(part):
+            case Flushed(part, seconds):
+                self._tell(seconds)
                 parts[worker.rank] = part
                 worker.busy = False
             case Refused():
                 raise message.error()
             case Broken(traceback):
                 raise WorkerError(f"worker {worker.rank + 1} met a bug:\n\n{traceback}")
+
+    def _tell(self, seconds: Mapping[str, float]) -> None:
+        if self._span is not None:
+            for name, each in seconds.items():
+                self._span(name, each)
 
     def _send(self, worker: _Worker, message: Begin | Learn | Flush) -> None:
         try:

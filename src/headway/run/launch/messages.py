@@ -1,6 +1,6 @@
 """What a pool, its fork server and its workers say to each other, over sockets that nobody else can open."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -75,6 +75,8 @@ class Learned:
     """A batch was learned."""
 
     metrics: Metrics
+    seconds: Mapping[str, float]
+    """What took how long: the worker's wait for the batch, reading it, the step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,7 @@ class Flushed:
     """What a worker made durable."""
 
     part: Part
+    seconds: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import signal
 import sys
 import traceback
 from contextlib import suppress
+from time import perf_counter
 from typing import Any
 
 from headway.durable import write_errors
@@ -45,15 +46,23 @@ def _obey(wire: Wire, job: Job, feed: Feed, rank: int, server: int) -> None:
     assert isinstance(learner, MergeLearner), "the pool's owner checked that parts of this learner add up"
     try:
         while True:
-            wire.send(_answer(learner, feed, _next(wire, server)))
+            began = perf_counter()
+            message = _next(wire, server)
+            wire.send(_answer(learner, feed, message, waited=perf_counter() - began))
     finally:
         learner.close()
 
 
-def _answer(learner: MergeLearner, feed: Feed, message: Learn | Flush) -> Learned | Flushed:
+def _answer(learner: MergeLearner, feed: Feed, message: Learn | Flush, *, waited: float) -> Learned | Flushed:
+    began = perf_counter()
     if isinstance(message, Flush):
-        return Flushed(learner.flush())
-    return Learned(learner.step(feed.at(message.position)))
+        part = learner.flush()
+        return Flushed(part, {"worker wait": waited, "worker flush": perf_counter() - began})
+    batch = feed.at(message.position)
+    read = perf_counter()
+    metrics = learner.step(batch)
+    stages = {"worker wait": waited, "worker read": read - began, "worker step": perf_counter() - read}
+    return Learned(metrics, stages)
 
 
 def _next(wire: Wire, server: int) -> Any:

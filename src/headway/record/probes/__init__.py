@@ -1,0 +1,1 @@
+"""How a machine and the processes on it are read; every probe gives the same Reading."""
