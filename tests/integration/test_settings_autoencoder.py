@@ -107,6 +107,7 @@ EFFECTS: dict[str, Effect] = {
     "model.encoder": set_to("model.encoder", "lstm", "gru"),
     "model.decoder": set_to("model.decoder", "recurrent", "parallel"),
     "model.hidden": set_to("model.hidden", 8, 12),
+    "model.span": set_to("model.span", 4, 8),
     "model.layers": set_to("model.layers", 1, 2),
     "model.bidirectional": set_to("model.bidirectional", False, True),
     "model.residual": set_to("model.residual", False, True, "model.layers=2"),
@@ -167,6 +168,7 @@ EFFECTS: dict[str, Effect] = {
     "schedule.decay": rate_of("cosine_restarts", "decay", 0.5, 0.9, "first=1"),
     "checkpoints.keep": set_to("checkpoints.keep", 1, 3, "checkpoints.mode=sync", "run.epochs=3", seen=Ran.kept),
     "teacher_forcing": set_to("teacher_forcing", 0.0, 1.0),
+    "unforced": set_to("unforced", "predictions", "nothing"),
     "curriculum": (("run.epochs=3",), (phase(), "learner.curriculum=[]"), forced),
     "curriculum.epochs": (
         ("run.epochs=4",),

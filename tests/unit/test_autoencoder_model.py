@@ -303,3 +303,17 @@ def test_a_network_alone_works_on_vectors() -> None:
 
     with made.silent():
         assert made.free(code).shape == (2, 3, DIMENSIONS)
+
+
+def test_cells_that_are_told_a_span_keep_something_for_one_token_up_to_so_many() -> None:
+    usual, made = model(hidden=64), model(hidden=64, span=50)
+    layers = [each for each in made.modules() if isinstance(each, nn.LSTM)]
+
+    assert len(layers) == 2
+    for layer in layers:
+        enters, forgets = layer.bias_ih_l0[:64], layer.bias_ih_l0[64:128]
+        spans = 1 + forgets.exp()
+        assert 2 <= spans.min() < 10 and 40 < spans.max() <= 51
+        assert torch.equal(enters, -forgets)
+        assert not layer.bias_ih_l0[128:].any()
+    assert torch.equal(usual.network.code.weight, made.network.code.weight)

@@ -119,3 +119,25 @@ def _count_passes(made: Autoencoder, monkeypatch: pytest.MonkeyPatch) -> list[bo
 
     monkeypatch.setattr(made.network, "decode", counted)
     return passes
+
+
+def test_given_nothing_a_window_reads_what_is_written_of_nothing_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, ids = alive(model()), windows()
+    code, true = made.read(ids, LENGTHS), torch.tensor([[True], [False], [True]]).expand(3, 6)
+    blank = made.network.decoder.output.bias.expand(3, 6, -1)
+    given = torch.cat([made.previous(ids)[:, :1], blank[:, 1:]], dim=1)
+    expected = torch.where(true[..., None], made.previous(ids), given)
+    passes = _count_passes(made, monkeypatch)
+
+    assert torch.equal(reconstruct(made, code, ids, true, unforced="nothing"), made.decode(code.z, expected, LENGTHS))
+    assert passes == [True, True]
+
+
+def test_a_window_has_one_coin_where_it_is_all_or_nothing() -> None:
+    draws = Draws()
+    draws.reseed(1, 2)
+    coins = truths(0.3, (4000, 5), draws, CPU, windows=True)
+
+    assert coins is not None
+    assert torch.equal(coins.all(dim=1), coins.any(dim=1))
+    assert abs(float(coins.float().mean()) - 0.3) < 0.03

@@ -15,6 +15,7 @@ from headway.plan.plan import Parallel, RunSection
 from headway.plan.section import CAREFUL, FREE, GROWING
 
 RANDOM = "random"
+Unforced = Literal["predictions", "nothing"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +70,8 @@ class ModelSection:
     """Whether layers above the first add to what they read."""
     dropout: Annotated[float, Ge(0), Le(0.9)] = 0.1
     """Share of values dropped between layers and before the code."""
+    span: Annotated[int, Ge(2)] | None = None
+    """Tokens that the cells of an LSTM keep something for at first, from one to so many; absent: two or so."""
     code: Annotated[int, Ge(1)] = 64
     """Numbers that a window is compressed to."""
     code_norm: Literal["none", "layer", "batch"] = "layer"
@@ -178,6 +181,8 @@ class Section:
     checkpoints: Annotated[CheckpointSection, FREE] = field(default_factory=CheckpointSection)
     teacher_forcing: Share = 0.5
     """Share of the decoder's inputs that are the true previous word, where there is no curriculum."""
+    unforced: Unforced = "predictions"
+    """What is read where no true word is: its own predictions, or nothing, for whole windows, which is faster."""
     curriculum: Annotated[tuple[PhaseSection, ...], GROWING] = ()
     """Phases, one after the other; more may be added at the end when a run continues."""
     evaluate_every: Annotated[int, Ge(0)] = 1

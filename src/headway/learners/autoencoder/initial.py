@@ -58,6 +58,19 @@ def initialise(network: nn.Module, generator: torch.Generator) -> None:
                 raise ValueError(f"{type(part).__name__} has parameters without initial values: {', '.join(own)}")
 
 
+@torch.no_grad()
+def spread_spans(network: nn.Module, span: int, generator: torch.Generator) -> None:
+    """Have the cells of every LSTM keep what they hold over different times at first, from one token to `span`.
+
+    With a forget-gate bias of 1 all of them have lost half of it after two tokens.
+    """
+    for part in network.modules():
+        if isinstance(part, nn.LSTM):
+            bias, hidden = part.get_parameter("bias_ih_l0"), part.hidden_size
+            longer = torch.empty(hidden).uniform_(0, span - 1, generator=generator).log1p()
+            bias[:hidden], bias[hidden : 2 * hidden] = -longer, longer
+
+
 def _start(part: nn.Module, generator: torch.Generator) -> None:
     match part:
         case nn.LSTM() | nn.GRU() | nn.RNN():

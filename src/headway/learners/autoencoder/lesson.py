@@ -72,8 +72,9 @@ class Lesson:
         with autocast(section.optimizer.precision, piece.ids.device):
             code = model.read(piece.ids, piece.lengths, noise)
             shape = (piece.ids.shape[0], piece.ids.shape[1])
-            true = truths(asked.teacher_forcing, shape, model.draws, piece.ids.device)
-            output = reconstruct(model, code, piece.ids, true)
+            windows = section.unforced == "nothing"
+            true = truths(asked.teacher_forcing, shape, model.draws, piece.ids.device, windows=windows)
+            output = reconstruct(model, code, piece.ids, true, unforced=section.unforced)
             logits = model.logits(output)
         targets = Targets(piece.ids, piece.weights, model.table, model.unit)
         return losses(section.loss, output, targets, code.z, logits)

@@ -15,7 +15,7 @@ from headway.learners.autoencoder.config import ModelSection
 from headway.learners.autoencoder.decoders import ParallelDecoder, RecurrentDecoder, make_decoder
 from headway.learners.autoencoder.draws import Draws, Dropout
 from headway.learners.autoencoder.encoders import RecurrentEncoder, TransformerEncoder, make_encoder
-from headway.learners.autoencoder.initial import Code, initialise
+from headway.learners.autoencoder.initial import Code, initialise, spread_spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,8 @@ class Network(nn.Module):
             self.decoder = make_decoder(section, dimensions, self.encoder.width, self.draws)
         self.to_empty(device="cpu")
         initialise(self, generator)
+        if section.span is not None:
+            spread_spans(self, section.span, generator)
 
     @property
     def is_bottleneck(self) -> bool:
@@ -88,6 +90,10 @@ class Network(nn.Module):
             return vectors
         start = self.decoder.start.values.to(vectors.dtype).expand(len(vectors), 1, -1)
         return torch.cat([start, vectors[:, :-1]], dim=1)
+
+    def unread(self, vectors: Tensor) -> Tensor:
+        """In place of these vectors what is written of nothing: free running begins with much the same."""
+        return self.decoder.output.bias.detach().to(vectors.dtype).expand_as(vectors)
 
     def reseed(self, seed: int, step: int, part: int = 0, rank: int = 0) -> None:
         """Let everything random in the next pass depend on these numbers alone."""

@@ -190,7 +190,7 @@ class NetworkLearner:
             "vectors": self._ground.lexicon.facts.source,
             "coverage": self._ground.lexicon.facts.coverage,
             "steps": self._step,
-            "flops_per_token": self._model.flops_per_token(two_pass=self._section.teacher_forcing < 1),
+            "flops_per_token": self._model.flops_per_token(two_pass=self._passes > 1),
             "device": str(self._device),
             "checkpoints": written,
         }
@@ -203,6 +203,10 @@ class NetworkLearner:
     @cached_property
     def _codec(self) -> NetworkCodec:
         return NetworkCodec(self._model, longest=self._section.window.size)
+
+    @property
+    def _passes(self) -> int:
+        return 2 if self._section.teacher_forcing < 1 and self._section.unforced == "predictions" else 1
 
     @property
     def _rule(self) -> Rule:
