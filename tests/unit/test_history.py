@@ -66,7 +66,7 @@ def test_the_index_knows_exactly_what_the_folders_say(runs: Path) -> None:
     assert first.facts == again.facts == told(runs)
     assert [run.name for run in again.briefs] == ["a-001", "a-002", "a-010", "b-001"]
     assert again.facts[0].evaluation == {"skill": 0.25, "gain": 0.125}
-    assert again.facts[0].spans == {"save": {"count": 1, "seconds": 0.5, "max": 0.5}}
+    assert again.facts[0].stages == {"save": {"count": 1, "seconds": 0.5, "longest": 0.5}}
 
 
 def test_what_was_not_recorded_stays_absent(tmp_path: Path) -> None:
@@ -76,8 +76,8 @@ def test_what_was_not_recorded_stays_absent(tmp_path: Path) -> None:
 
     known = opened(tmp_path).facts[0]
 
-    assert (known.plan, known.machine, known.versions, known.code, known.resources) == (None,) * 5
-    assert (known.documents_per_second, known.evaluation, known.spans) == (None, None, None)
+    assert (known.plan, known.machine, known.versions, known.code, known.evaluation) == (None,) * 5
+    assert (known.documents_per_second, known.stages) == (None, {})
 
 
 def test_a_run_that_did_not_change_is_not_read_again(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,11 +239,13 @@ def test_a_damaged_run_is_listed_as_that_and_read_again_when_it_is_repaired(runs
 
 def test_names_and_facts_that_no_database_takes_are_kept(tmp_path: Path) -> None:
     odd = os.fsdecode(b"caf\xe9-001")
-    made(tmp_path / odd, dataset=["no", "text"], code="\ud800", workers=1 << 70)
+    folder = made(tmp_path / "b-001")
+    append(folder, time=2e9, event="evaluated", position=[0, 0], metrics={"skill": [0.0, 0], "gain": float("nan")})
+    made(tmp_path / odd, dataset=["no", "text"], code="\ud800", workers=1 << 70, machine="none", versions=[1])
 
     with opened(tmp_path) as first, opened(tmp_path) as again:
-        assert first.facts == again.facts == told(tmp_path)
-        assert again.briefs[0].name == odd
+        assert repr(first.facts) == repr(again.facts) == repr(told(tmp_path))
+        assert [run.name for run in again.briefs] == ["b-001", odd]
 
 
 def test_a_folder_of_runs_that_cannot_be_read_is_an_error_that_says_so(tmp_path: Path) -> None:
@@ -275,6 +277,7 @@ def test_a_fingerprint_tells_machines_apart_and_not_how_busy_they_are() -> None:
     assert machine_fingerprint(MACHINE) == machine_fingerprint(same)
     assert machine_fingerprint(MACHINE) != machine_fingerprint(MACHINE | {"usable_cores": 1})
     assert machine_fingerprint({}) is None
+    assert machine_fingerprint(MACHINE | {"fingerprint": "recorded"}) == "recorded"
 
 
 def test_the_names_of_files_are_those_of_runs() -> None:
@@ -285,7 +288,8 @@ def test_the_format_is_raised_when_facts_change() -> None:
     # A row holds all facts of a run: raise rows.FORMAT with these names, or old indexes would be taken for whole.
     known = (
         "name folder status documents tokens seconds started documents_per_second tokens_per_second sessions workers "
-        "memory dataset totals recorded warnings plan machine versions code evaluation spans resources"
+        "memory dataset totals recorded warnings plan machine versions code evaluation peak_memory_bytes "
+        "peak_shared_once_bytes counts_per_second stages cpu_cores not_measured"
     )
 
     assert (rows.FORMAT, " ".join(field.name for field in fields(RunFacts))) == (1, known)

@@ -1,6 +1,7 @@
 """What differs comes first, and nothing is called faster that was not run several times in turns."""
 
 import json
+from dataclasses import fields
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from made_runs_folder import MACHINE, PLAN, VERSIONS, made
 
 from headway.cli.main import main
 from headway.run.facts import facts
-from headway.run.history.compare import Comparison, compare
+from headway.run.history.compare import Comparison, compare, results
 from headway.run.history.history import History
 from headway.run.history.verdict import Measured, least_runs, verdict
 
@@ -87,6 +88,19 @@ def test_what_was_not_measured_is_no_figure(tmp_path: Path) -> None:
     assert figures["tokens_per_second"][1] is None
     assert figures["skill"][1] is None
     assert figures["learned.levels.0.patterns"][0] is not None
+
+
+def test_every_number_that_came_of_a_run_is_a_result(tmp_path: Path) -> None:
+    known = facts(made(tmp_path / "a-001"))
+    given = {"started", "recorded", "workers", "memory"}
+    numbers = {each.name for each in fields(known) if isinstance(getattr(known, each.name), int | float)} - given
+
+    found = results(known)
+
+    assert numbers <= found.keys()
+    assert list(found)[:3] == ["tokens_per_second", "documents_per_second", "seconds"]
+    assert (found["spent.save"], found["skill"], found["warnings"]) == (0.5, 0.25, 0)
+    assert "learned.levels.0.width" not in found
 
 
 def test_one_run_is_no_comparison() -> None:

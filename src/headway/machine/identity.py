@@ -12,12 +12,14 @@ _STEP = 1 << 28
 
 
 def machine_fingerprint(described: Mapping[str, Any]) -> str | None:
-    """A digest of the lasting facts; None when nothing was described.
+    """The fingerprint that was recorded, else a digest of the lasting facts; None when nothing was described.
 
     The memory a kernel finds moves by some MiB from one version to the next: it is compared in steps of 256 MiB.
     """
     if not described:
         return None
+    if isinstance(recorded := described.get("fingerprint"), str):
+        return recorded
     lasting: dict[str, Any] = {name: described.get(name) for name in _LASTING}
     sizes = {name: _step(described.get(name)) for name in _SIZES}
     content = json.dumps(lasting | sizes, sort_keys=True, default=str)

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from headway.errors import RunError
 from headway.lock import holder
@@ -85,6 +85,7 @@ class _Fold:
     stages: dict[str, Durations] = field(default_factory=dict[str, Durations])
     usage: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     """What each session used, as far as it said."""
+    evaluation: dict[str, float] | None = None
 
     def add(self, event: dict[str, Any]) -> None:
         kind = event["event"]
@@ -103,6 +104,8 @@ class _Fold:
             # A save written beside the training is older than what is done by now.
             there = event.get("documents") is not None
             self.saved = (event["documents"], event["tokens"]) if there else self.done
+        elif kind == "evaluated":
+            self.evaluation = _figures(event["metrics"])
         elif kind == "warned":
             self.warnings.append(event["text"])
         elif kind == "spans":
@@ -188,14 +191,14 @@ def facts(folder: Path) -> RunFacts:
         workers=begun.get("workers"),
         memory=begun.get("memory"),
         dataset=begun.get("dataset"),
-        totals=ended.get("totals"),
+        totals=_table(ended.get("totals")),
         recorded=ended.get("time"),
         warnings=tuple(fold.warnings),
         plan=begun.get("plan_fingerprint"),
-        machine=begun.get("machine"),
-        versions=begun.get("versions"),
+        machine=_table(begun.get("machine")),
+        versions=_table(begun.get("versions")),
         code=begun.get("code"),
-        evaluation=_figures(fold.latest.get("evaluated")),
+        evaluation=fold.evaluation,
         peak_memory_bytes=fold.peak("rss"),
         peak_shared_once_bytes=fold.peak("pss"),
         cpu_cores=fold.cores(),
@@ -250,12 +253,19 @@ def _unknown(folder: Path, status: Status, warnings: tuple[str, ...]) -> RunFact
     )  # fmt: skip
 
 
-def _figures(event: dict[str, Any] | None) -> dict[str, float] | None:
-    """Of means, which are written as total and weight, the mean."""
-    if event is None:
-        return None
-    metrics: dict[str, Any] = event["metrics"]
-    return {name: value[0] / value[1] if isinstance(value, list) else value for name, value in metrics.items()}
+def _figures(metrics: dict[str, Any]) -> dict[str, float]:
+    """Of means, which are written as total and weight, the mean; without weight there is none."""
+    found: dict[str, float] = {}
+    for name, value in metrics.items():
+        total, weight = value if isinstance(value, list) else (value, 1)
+        if weight:
+            found[name] = total / weight
+    return found
+
+
+def _table(value: object) -> dict[str, Any] | None:
+    """What should be a table, if it is one."""
+    return cast(dict[str, Any], value) if isinstance(value, dict) else None
 
 
 def _no_record(path: Path) -> str:

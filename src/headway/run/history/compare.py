@@ -1,7 +1,7 @@
 """Runs side by side: what they were made under first, then what came of them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from statistics import median
 from typing import Any
 
@@ -11,6 +11,9 @@ from headway.run.history.conditions import PARTS, Conditions, Part, conditions, 
 from headway.run.history.history import History
 from headway.run.history.verdict import Measured, Verdict, verdict
 
+# Whatever else is a number among the facts of a run came of it; these lead.
+_NO_RESULTS = ("started", "recorded", "workers", "memory")
+_FIRST = ("tokens_per_second", "documents_per_second", "seconds")
 # What a learner repeats of its settings is no result.
 _GIVEN = (".level", ".width")
 
@@ -124,19 +127,13 @@ def _spread(values: Sequence[float]) -> Spread | None:
 
 def results(known: RunFacts) -> dict[str, float]:
     """Every number that came of a run, by name; what was not measured is not there."""
+    plain = {each.name: getattr(known, each.name) for each in fields(known) if each.name not in _NO_RESULTS}
     measured: dict[str, Any] = {
-        "tokens_per_second": known.tokens_per_second,
-        "documents_per_second": known.documents_per_second,
-        "seconds": known.seconds,
-        "sessions": known.sessions,
-        "documents": known.documents,
-        "tokens": known.tokens,
+        **dict(sorted(plain.items(), key=lambda item: _FIRST.index(item[0]) if item[0] in _FIRST else len(_FIRST))),
         "warnings": len(known.warnings),
         **_below("", known.evaluation),
         **_below("learned.", (known.totals or {}).get("learner")),
         **_below("spent.", {name: stage["seconds"] for name, stage in known.stages.items()}),
-        "resources.peak_memory_bytes": known.peak_memory_bytes,
-        "resources.cpu_cores": known.cpu_cores,
     }
     return {name: value for name, value in measured.items() if _is_number(value) and not name.endswith(_GIVEN)}
 
