@@ -66,7 +66,7 @@ def test_the_index_knows_exactly_what_the_folders_say(runs: Path) -> None:
     assert first.facts == again.facts == told(runs)
     assert [run.name for run in again.briefs] == ["a-001", "a-002", "a-010", "b-001"]
     assert again.facts[0].evaluation == {"skill": 0.25, "gain": 0.125}
-    assert again.facts[0].stages == {"save": {"count": 1, "seconds": 0.5, "longest": 0.5}}
+    assert again.facts[0].stages == {"save": {"count": 1, "seconds": 0.5, "median": None, "p95": None, "longest": 0.5}}
 
 
 def test_what_was_not_recorded_stays_absent(tmp_path: Path) -> None:
