@@ -375,6 +375,8 @@ def main() -> None:
             code, message = said(case, folder)
             print(f"{case.name} -> exit {code}\n    " + message.replace("\n", "\n    "))
         if options.large:
+            shutil.rmtree(folder)
+            folder.mkdir()
             print(f"a document of 200 MB on one line -> {large(folder)}")
 
 
