@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -84,10 +85,18 @@ def _interrupted(folder: Path) -> None:
 
 
 def _without(module: str) -> Callable[[Path], ExitStack]:
-    """As if a module were not installed."""
+    """As if a module were not installed, here and in processes that are started meanwhile."""
 
-    def absent(_: Path) -> ExitStack:
+    def absent(folder: Path) -> ExitStack:
+        hiding = folder / "hiding"
+        hiding.mkdir()
+        (hiding / f"{module}.py").write_text(
+            f"raise ModuleNotFoundError(\"No module named '{module}'\", name='{module}')\n"
+        )
+        before = os.environ.get("PYTHONPATH")
+        paths = os.pathsep.join([str(hiding)] + ([before] if before else []))
         stack = ExitStack()
+        stack.enter_context(patch.dict(os.environ, {"PYTHONPATH": paths}))
         stack.enter_context(patch.dict(sys.modules, {module: None}))
         return stack
 
